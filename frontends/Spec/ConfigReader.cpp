@@ -1,5 +1,7 @@
 #include "frontends/Spec/ConfigReader.h"
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace sinter {
 
@@ -38,6 +40,23 @@ int64_t ConfigReader::size(const char *key, std::optional<int64_t> fallback) {
   if (!value && !fallback)
     mistake(key, "it is missing", "add it");
   return value ? *value : fallback.value_or(1);
+}
+
+int64_t ConfigReader::sizeOfLayers(const char *key, int64_t fallback) {
+  const Json *value = find(key);
+  if (!value || !value->is_array())
+    return size(key, fallback);
+  if (value->empty() || value->front() != value->back() ||
+      std::adjacent_find(value->begin(), value->end(), std::not_equal_to<>()) != value->end()) {
+    mistake(key, "layers that differ in it are not supported", "give one number");
+    return fallback;
+  }
+  const Json one = {{key, value->front()}};
+  ConfigReader ofLayer(one, where);
+  int64_t number = ofLayer.size(key);
+  if (ofLayer.error && !error)
+    error = ofLayer.error;
+  return number;
 }
 
 std::optional<double> ConfigReader::optionalNumber(const char *key) {

@@ -33,6 +33,9 @@ public:
   /// The same, or nothing where the key is absent or null.
   std::optional<int64_t> optionalSize(const char *key);
 
+  /// A whole number in [1, 2^31), or one for each layer, all of them equal.
+  int64_t sizeOfLayers(const char *key, int64_t fallback);
+
   /// A finite number; null counts as absent.
   double number(const char *key, double fallback);
   std::optional<double> optionalNumber(const char *key);

@@ -15,7 +15,7 @@ constexpr Family families[] = {
 #include "frontends/Spec/Families/Families.def"
 };
 
-constexpr double maxParameters = 1e12;
+constexpr double maxParameters = 4e12;
 
 /// The number of parameters, at most, from sizes alone: it must be known to be sane before names
 /// are made for all of them. In floating point, which cannot overflow here.

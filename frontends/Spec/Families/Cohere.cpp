@@ -21,6 +21,7 @@ void cohereReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.logitScale = config.positive("logit_scale", 0.0625);
   spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
   config.requireFlag("use_qk_norm", false);
+  config.ignore({"model_max_length"}); // of the tokenizer
 }
 
 void cohereNameTensors(ModelSpec &spec) {
@@ -40,13 +41,13 @@ void cohere2ReadConfig(ConfigReader &config, ModelSpec &spec) {
   readLayerTypes(
       config, spec, window,
       [](const ModelSpec &, int64_t layer, int64_t every) { return (layer + 1) % every != 0; },
-      config.size("sliding_window_pattern", 4));
+      config.size("sliding_window_pattern", config.size("layer_switch", 4)));
   dropFullRotaries(spec);
   // What the first files say beside what transformers reads.
   config.requireFlag("use_gated_activation", true);
   config.requireFlag("use_parallel_block", true);
-  config.requireFlag("use_parallel_embedding", false);
-  config.ignore({"order_of_interleaved_layers", "position_embedding_type", "rotary_pct"});
+  config.ignore({"order_of_interleaved_layers", "position_embedding_type", "rotary_pct",
+                 "use_embedding_sharing", "use_parallel_embedding"});
 }
 
 void cohere2NameTensors(ModelSpec &spec) { cohereNameTensors(spec); }

@@ -10,6 +10,7 @@ void dots1ReadConfig(ConfigReader &config, ModelSpec &spec) {
                                       ? config.optionalSize("sliding_window")
                                       : std::optional<int64_t>(4096);
   readLayerTypes(config, spec, window, [](const ModelSpec &, int64_t, int64_t) { return false; });
+  config.requireFlag("use_sliding_window", false);
   config.ignore({"max_window_layers"});
   spec.queryKeyNorm = true;
   spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);

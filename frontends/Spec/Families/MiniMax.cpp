@@ -19,6 +19,16 @@ void miniMaxM2ReadConfig(ConfigReader &config, ModelSpec &spec) {
              .eps = 1e-6});
   spec.queryKeyNorm = spec.wholeQueryKeyNorm = true;
   readExperts(config, spec, {"num_local_experts", "num_experts"}, 256, 8);
+  // What the first files say beside what transformers reads.
+  config.requireFlag("use_qk_norm", true);
+  config.requireFlag("use_routing_bias", true);
+  config.choice("qk_norm_type", {"per_layer"}, 0);
+  config.choice("scoring_func", {"sigmoid"}, 0);
+  if (config.sizeOfLayers("attn_type_list", 1) != 1)
+    config.mistake("attn_type_list", "linear attention is not supported", "");
+  if (config.number("shared_intermediate_size", 0) != 0)
+    config.mistake("shared_intermediate_size", "a shared expert is not supported", "");
+  config.ignore({"mtp_transformer_layers", "num_mtp_modules", "use_mtp"});
   spec.routing.usesSigmoid = spec.routing.hasBias = spec.routing.normalizes = true;
   if (config.number("router_jitter_noise", 0) != 0)
     config.mistake("router_jitter_noise", "noise before the router is not supported",

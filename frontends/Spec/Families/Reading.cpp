@@ -158,9 +158,9 @@ void readExperts(ConfigReader &config, ModelSpec &spec,
   for (const char *other : countKeys)
     if (!config.has(key) && config.has(other))
       key = other;
-  spec.expertCount = config.size(key, defaultCount);
+  spec.expertCount = config.sizeOfLayers(key, defaultCount);
   for (const char *other : countKeys)
-    if (config.has(other) && config.size(other) != spec.expertCount)
+    if (config.has(other) && config.sizeOfLayers(other, 1) != spec.expertCount)
       config.mistake(other, std::string("it is not what ") + key + " is", "remove one of them");
     else
       config.ignore({other});

@@ -50,8 +50,8 @@ void useSigmoidRouting(ConfigReader &config, ModelSpec &spec, bool normalizes) {
   spec.routing.usesSigmoid = spec.routing.hasBias = true;
   spec.routing.groupScore = RoutingSpec::GroupScore::TwoLargest;
   spec.routing.normalizes = config.flag("norm_topk_prob", normalizes);
-  if (config.text("scoring_func", "sigmoid") != "sigmoid")
-    config.mistake("scoring_func", "models of this type have 'sigmoid'", "");
+  // dots.llm1 has the other key's value here.
+  config.choice("scoring_func", {"sigmoid", "noaux_tc"}, 0);
   if (config.text("topk_method", "noaux_tc") != "noaux_tc")
     config.mistake("topk_method", "models of this type have 'noaux_tc'", "");
 }

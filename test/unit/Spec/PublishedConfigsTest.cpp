@@ -1,5 +1,5 @@
 // Configs as published models have them are accepted as they are, and ask for as many parameters
-// as those models have.
+// as those models have; the biases that experts are chosen by are counted with them.
 
 #include "frontends/Spec/ModelSpec.h"
 #include <gtest/gtest.h>
@@ -262,7 +262,392 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj": true,
           "task_specific_params": {"text-generation": {"do_sample": true, "max_length": 50,
           "temperature": 1.0}}, "tie_word_embeddings": false, "tokenizer_class": "GPT2Tokenizer",
-          "transformers_version": "4.18.0.dev0", "use_cache": true, "vocab_size": 50400})"}),
+          "transformers_version": "4.18.0.dev0", "use_cache": true, "vocab_size": 50400})"},
+                                         Published{"falcon_7b", 6'921'720'704, R"({
+          "alibi": false, "apply_residual_connection_post_layernorm": false, "architectures":
+          ["FalconForCausalLM"], "attention_dropout": 0.0, "auto_map": {"AutoConfig":
+          "configuration_falcon.FalconConfig"}, "bias": false, "bos_token_id": 11, "eos_token_id":
+          11, "hidden_dropout": 0.0, "hidden_size": 4544, "initializer_range": 0.02,
+          "layer_norm_epsilon": 1e-05, "model_type": "falcon", "multi_query": true,
+          "new_decoder_architecture": false, "num_attention_heads": 71, "num_hidden_layers": 32,
+          "parallel_attn": true, "transformers_version": "4.27.4", "vocab_size": 65024,
+          "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"falcon_rw_1b", 1'311'625'216, R"({
+          "alibi": true, "apply_residual_connection_post_layernorm": false, "architectures":
+          ["FalconForCausalLM"], "attention_dropout": 0.0, "bias": true, "bos_token_id": 1,
+          "eos_token_id": 2, "hidden_dropout": 0.0, "hidden_size": 2048, "initializer_range":
+          0.02, "layer_norm_epsilon": 1e-05, "model_type": "falcon", "multi_query": false,
+          "new_decoder_architecture": false, "num_attention_heads": 32, "num_hidden_layers": 24,
+          "parallel_attn": false, "transformers_version": "4.27.4", "vocab_size": 50304,
+          "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"falcon_40b", 41'303'293'952, R"({
+          "alibi": false, "apply_residual_connection_post_layernorm": false, "architectures":
+          ["FalconForCausalLM"], "attention_dropout": 0.0, "bias": false, "bos_token_id": 11,
+          "eos_token_id": 11, "hidden_dropout": 0.0, "hidden_size": 8192, "initializer_range":
+          0.02, "layer_norm_epsilon": 1e-05, "model_type": "falcon", "new_decoder_architecture":
+          true, "num_attention_heads": 128, "num_hidden_layers": 60, "num_kv_heads": 8,
+          "parallel_attn": true, "transformers_version": "4.27.4", "vocab_size": 65024,
+          "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"bloom_560m", 559'214'592, R"({
+          "apply_residual_connection_post_layernorm": false, "attention_dropout": 0.0,
+          "attention_softmax_in_fp32": true, "bias_dropout_fusion": true, "bos_token_id": 1,
+          "eos_token_id": 2, "pad_token_id": 3, "unk_token_id": 0, "hidden_dropout": 0.0,
+          "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "masked_softmax_fusion": true,
+          "model_type": "bloom", "n_embed": 1024, "n_inner": null, "n_layer": 24,
+          "num_attention_heads": 16, "offset_alibi": 100, "pretraining_tp": 1, "seq_length": 2048,
+          "skip_bias_add": true, "skip_bias_add_qkv": false, "transformers_version": "4.20.0",
+          "use_cache": true, "vocab_size": 250880})"},
+                                         Published{"mpt_7b", 6'649'286'656, R"({
+          "architectures": ["MPTForCausalLM"], "attn_config": {"alibi": true, "alibi_bias_max": 8,
+          "attn_impl": "torch", "attn_pdrop": 0, "attn_type": "multihead_attention",
+          "attn_uses_sequence_id": false, "clip_qkv": null, "prefix_lm": false, "qk_ln": false,
+          "softmax_scale": null}, "auto_map": {"AutoConfig": "configuration_mpt.MPTConfig"},
+          "d_model": 4096, "emb_pdrop": 0, "embedding_fraction": 1.0, "expansion_ratio": 4,
+          "init_config": {"emb_init_std": null, "emb_init_uniform_lim": null, "fan_mode":
+          "fan_in", "init_div_is_residual": true, "init_gain": 0, "init_nonlinearity": "relu",
+          "init_std": 0.02, "name": "kaiming_normal_", "verbose": 0}, "init_device": "cpu",
+          "learned_pos_emb": true, "logit_scale": null, "max_seq_len": 2048, "model_type": "mpt",
+          "n_heads": 32, "n_layers": 32, "no_bias": true, "norm_type": "low_precision_layernorm",
+          "resid_pdrop": 0, "tokenizer_name": "EleutherAI/gpt-neox-20b", "torch_dtype":
+          "bfloat16", "transformers_version": "4.28.1", "use_cache": false, "verbose": 0,
+          "vocab_size": 50432})"},
+                                         Published{"starcoder", 15'517'456'384, R"({
+          "activation_function": "gelu", "architectures": ["GPTBigCodeForCausalLM"],
+          "attention_softmax_in_fp32": true, "attn_pdrop": 0.1, "bos_token_id": 0, "embd_pdrop":
+          0.1, "eos_token_id": 0, "inference_runner": 0, "initializer_range": 0.02,
+          "layer_norm_epsilon": 1e-05, "max_batch_size": null, "max_sequence_length": null,
+          "model_type": "gpt_bigcode", "multi_query": true, "n_embd": 6144, "n_head": 48,
+          "n_inner": 24576, "n_layer": 40, "n_positions": 8192, "pad_key_length": true,
+          "pre_allocate_kv_cache": false, "resid_pdrop": 0.1, "scale_attention_softmax_in_fp32":
+          true, "scale_attn_weights": true, "summary_activation": null, "summary_first_dropout":
+          0.1, "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj":
+          true, "torch_dtype": "float32", "transformers_version": "4.28.1", "use_cache": true,
+          "validate_runner_input": true, "vocab_size": 49152})"},
+                                         Published{"command_r", 34'980'831'232, R"({
+          "architectures": ["CohereForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "bos_token_id": 5, "eos_token_id": 255001, "hidden_act": "silu", "hidden_size":
+          8192, "initializer_range": 0.02, "intermediate_size": 22528, "layer_norm_eps": 1e-05,
+          "logit_scale": 0.0625, "max_position_embeddings": 8192, "model_max_length": 131072,
+          "model_type": "cohere", "num_attention_heads": 64, "num_hidden_layers": 40,
+          "num_key_value_heads": 64, "pad_token_id": 0, "pretraining_tp": 1, "rope_theta":
+          8000000.0, "tie_word_embeddings": true, "torch_dtype": "float16",
+          "transformers_version": "4.38.2", "use_cache": true, "vocab_size": 256000})"},
+                                         Published{"command_r7b", 8'028'033'024, R"({
+          "architectures": ["Cohere2ForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "bos_token_id": 5, "cache_implementation": "hybrid", "eos_token_id": 255001,
+          "head_dim": 128, "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+          "intermediate_size": 14336, "layer_norm_eps": 1e-05, "layer_switch": 4, "logit_scale":
+          0.25, "max_position_embeddings": 8192, "model_type": "cohere2", "num_attention_heads":
+          32, "num_hidden_layers": 32, "num_key_value_heads": 8, "order_of_interleaved_layers":
+          "local_attn_first", "pad_token_id": 0, "position_embedding_type": "rope_gptj",
+          "rope_scaling": null, "rope_theta": 50000, "rotary_pct": 1.0, "sliding_window": 4096,
+          "sliding_window_pattern": 4, "transformers_version": "4.48.0.dev0",
+          "use_embedding_sharing": true, "use_gated_activation": true, "use_parallel_block": true,
+          "use_parallel_embedding": true, "vocab_size": 256000, "use_cache": true, "torch_dtype":
+          "bfloat16"})"},
+                                         Published{"exaone_4_1_2b", 1'279'391'488, R"({
+          "architectures": ["Exaone4ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1,
+          "eos_token_id": 361, "head_dim": 64, "hidden_act": "silu", "hidden_size": 2048,
+          "initializer_range": 0.02, "intermediate_size": 4096, "layer_types": ["full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention", "full_attention", "full_attention", "full_attention",
+          "full_attention"], "max_position_embeddings": 65536, "model_type": "exaone4",
+          "num_attention_heads": 32, "num_hidden_layers": 30, "num_key_value_heads": 8,
+          "pad_token_id": 0, "rms_norm_eps": 1e-05, "rope_scaling": {"factor": 16.0,
+          "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings":
+          8192, "rope_type": "llama3"}, "rope_theta": 1000000, "sliding_window": null,
+          "sliding_window_pattern": null, "tie_word_embeddings": true, "transformers_version":
+          "4.54.0", "vocab_size": 102400, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"exaone_4_32b", 32'003'216'384, R"({
+          "architectures": ["Exaone4ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1,
+          "eos_token_id": 361, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120,
+          "initializer_range": 0.02, "intermediate_size": 27392, "layer_types":
+          ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "sliding_attention", "sliding_attention", "full_attention"],
+          "max_position_embeddings": 131072, "model_type": "exaone4", "num_attention_heads": 40,
+          "num_hidden_layers": 64, "num_key_value_heads": 8, "pad_token_id": 0, "rms_norm_eps":
+          1e-05, "rope_scaling": {"factor": 16.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
+          "original_max_position_embeddings": 8192, "rope_type": "llama3"}, "rope_theta": 1000000,
+          "sliding_window": 4096, "sliding_window_pattern": "LLLG", "tie_word_embeddings": false,
+          "transformers_version": "4.54.0", "vocab_size": 102400, "use_cache": true,
+          "torch_dtype": "bfloat16"})"},
+                                         Published{"ernie_4_5_0_3b", 360'748'032, R"({
+          "architectures": ["Ernie4_5ForCausalLM"], "bos_token_id": 1, "eos_token_id": 2,
+          "hidden_act": "silu", "hidden_size": 1024, "intermediate_size": 3072,
+          "max_position_embeddings": 131072, "model_type": "ernie4_5", "num_attention_heads": 16,
+          "num_key_value_heads": 2, "head_dim": 128, "num_hidden_layers": 18, "pad_token_id": 0,
+          "rms_norm_eps": 1e-05, "use_cache": false, "vocab_size": 103424, "rope_scaling": null,
+          "rope_theta": 500000, "use_bias": false, "tie_word_embeddings": true, "torch_dtype":
+          "bfloat16", "transformers_version": "4.54.0.dev0"})"},
+                                         Published{"seed_oss_36b", 36'151'104'512, R"({
+          "architectures": ["SeedOssForCausalLM"], "attention_bias": true, "attention_dropout":
+          0.1, "attention_out_bias": false, "bos_token_id": 0, "pad_token_id": 1, "eos_token_id":
+          2, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120, "initializer_range":
+          0.02, "intermediate_size": 27648, "max_position_embeddings": 524288, "mlp_bias": false,
+          "model_type": "seed_oss", "num_attention_heads": 80, "num_hidden_layers": 64,
+          "num_key_value_heads": 8, "residual_dropout": 0.1, "rms_norm_eps": 1e-06,
+          "rope_scaling": {"rope_type": "default"}, "rope_theta": 10000000.0,
+          "tie_word_embeddings": false, "transformers_version": "4.55.0", "vocab_size": 155136,
+          "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"hunyuan_7b", 7'504'568'320, R"({
+          "add_classification_head": false, "architectures": ["HunYuanDenseV1ForCausalLM"],
+          "attention_bias": false, "attention_dropout": 0.1, "attention_head_dim": 128,
+          "bos_token_id": 127958, "cla_share_factor": 2, "class_num": 0, "dense_list": [4096, 0],
+          "eos_token_id": 127960, "head_dim": 128, "hidden_act": "silu", "hidden_size": 4096,
+          "im_end_id": 5, "im_newline_id": 11, "im_start_id": 4, "initializer_range": 0.02,
+          "intermediate_size": 14336, "mask_init_id": 12, "max_position_embeddings": 262144,
+          "mlp_bias": false, "model_type": "hunyuan_v1_dense", "norm_type": "rms",
+          "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
+          "org_vocab_size": 128167, "pad_id": 127961, "pad_token_id": 127961, "pool_type": "last",
+          "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling": {"alpha": 1000.0,
+          "beta_fast": 32, "beta_slow": 1, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+          "type": "dynamic"}, "rope_theta": 10000.0, "sep_token_id": 127962, "text_end_id": 7,
+          "text_start_id": 6, "tie_word_embeddings": true, "transformers_version": "4.57.6",
+          "use_cla": false, "use_qk_norm": true, "use_rotary_pos_emb": true, "vocab_size": 128167,
+          "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"hunyuan_a13b", 80'393'183'232, R"({
+          "add_classification_head": false, "architectures": ["HunYuanMoEV1ForCausalLM"],
+          "attention_bias": false, "attention_dropout": 0.1, "attention_head_dim": 128,
+          "bos_token_id": 127958, "cla_share_factor": 2, "class_num": 0, "dense_list": [4096, 0],
+          "eod_token_id": 127967, "eos_token_id": 127960, "group_limited_greedy": false,
+          "head_dim": 128, "hidden_act": "silu", "hidden_size": 4096, "im_end_id": 6,
+          "im_newline_id": 12, "im_start_id": 5, "initializer_range": 0.02, "intermediate_size":
+          3072, "kv_lora_rank": null, "mask_init_id": 13, "max_position_embeddings": 32768,
+          "mlp_bias": false, "model_type": "hunyuan_v1_moe", "moe_drop_tokens": false,
+          "moe_intermediate_size": [3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072,
+          3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072,
+          3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072], "moe_layer_num_skipped": 0,
+          "moe_random_routing_dropped_token": false, "moe_topk": [8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+          8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8], "n_group": null,
+          "norm_topk_prob": true, "norm_type": "rms", "num_attention_heads": 32, "num_experts":
+          64, "num_hidden_layers": 32, "num_key_value_heads": 8, "num_media_embeds": 257,
+          "num_shared_expert": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+          1, 1, 1, 1, 1, 1, 1, 1, 1, 1], "org_vocab_size": 128167, "pad_id": 127961,
+          "pad_token_id": 127961, "pool_type": "last", "position_embedding_xdrope": false,
+          "pretraining_tp": 1, "q_lora_rank": null, "qk_nope_head_dim": null, "qk_rope_head_dim":
+          null, "rms_norm_eps": 1e-05, "rope_scaling": {"alpha": 1000.0, "beta_fast": 32,
+          "beta_slow": 1, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "type": "dynamic"},
+          "rope_theta": 10000.0, "routed_scaling_factor": null, "sep_token_id": 127962,
+          "skip_cls_token": false, "text_end_id": 8, "text_start_id": 7, "tie_word_embeddings":
+          true, "topk_group": null, "transformers_version": "4.41.2", "use_cla": false,
+          "use_mixed_mlp_moe": true, "use_mla": false, "use_qk_norm": true, "use_rotary_pos_emb":
+          true, "v_head_dim": null, "video_end_id": 10, "video_start_id": 9, "vocab_size": 128167,
+          "xdrope_section": null, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"afm_4_5b", 4'619'184'640, R"({
+          "architectures": ["ArceeForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "bos_token_id": 128000, "eos_token_id": 128001, "head_dim": 128, "hidden_act":
+          "relu2", "hidden_size": 2560, "initializer_range": 0.02, "intermediate_size": 18432,
+          "max_position_embeddings": 65536, "mlp_bias": false, "model_type": "arcee",
+          "num_attention_heads": 20, "num_hidden_layers": 36, "num_key_value_heads": 4,
+          "rms_norm_eps": 1e-05, "rope_scaling": {"beta_fast": 32.0, "beta_slow": 1.0, "factor":
+          20.0, "mscale": 1.0, "original_max_position_embeddings": 4096, "rope_type": "yarn",
+          "type": "yarn"}, "rope_theta": 10000.0, "tie_word_embeddings": false,
+          "transformers_version": "4.53.0", "vocab_size": 128004, "use_cache": true,
+          "torch_dtype": "bfloat16"})"},
+                                         Published{"olmo_1b", 1'176'764'416, R"({
+          "architectures": ["OlmoForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+          "clip_qkv": null, "eos_token_id": 50279, "hidden_act": "silu", "hidden_size": 2048,
+          "initializer_range": 0.02, "intermediate_size": 8192, "max_position_embeddings": 2048,
+          "model_type": "olmo", "num_attention_heads": 16, "num_hidden_layers": 16,
+          "num_key_value_heads": 16, "pad_token_id": 1, "pretraining_tp": 1, "rope_scaling": null,
+          "rope_theta": 10000.0, "tie_word_embeddings": true, "torch_dtype": "float32",
+          "transformers_version": "4.40.0.dev0", "use_cache": true, "vocab_size": 50304})"},
+                                         Published{"glm_4_9b", 9'399'951'360, R"({
+          "architectures": ["GlmForCausalLM"], "attention_bias": true, "attention_dropout": 0.0,
+          "eos_token_id": [151329, 151336, 151338], "head_dim": 128, "hidden_act": "silu",
+          "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 13696,
+          "max_position_embeddings": 131072, "model_type": "glm", "num_attention_heads": 32,
+          "num_hidden_layers": 40, "num_key_value_heads": 2, "pad_token_id": 151329,
+          "partial_rotary_factor": 0.5, "rms_norm_eps": 1.5625e-07, "rope_theta": 10000.0,
+          "tie_word_embeddings": false, "transformers_version": "4.46.0.dev0", "vocab_size":
+          151552, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"glm_4_9b_0414", 9'400'094'720, R"({
+          "architectures": ["Glm4ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+          "eos_token_id": [151329, 151336, 151338], "head_dim": 128, "hidden_act": "silu",
+          "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 13696,
+          "max_position_embeddings": 32768, "model_type": "glm4", "num_attention_heads": 32,
+          "num_hidden_layers": 40, "num_key_value_heads": 2, "pad_token_id": 151329,
+          "partial_rotary_factor": 0.5, "rms_norm_eps": 1e-05, "rope_theta": 10000.0,
+          "tie_word_embeddings": false, "transformers_version": "4.52.0.dev0", "vocab_size":
+          151552, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"helium_1_2b", 2'172'643'840, R"({
+          "architectures": ["HeliumForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "bos_token_id": 1, "eos_token_id": 2, "head_dim": 128, "hidden_act": "silu",
+          "hidden_size": 2560, "initializer_range": 0.02, "intermediate_size": 7040,
+          "max_position_embeddings": 4096, "mlp_bias": false, "model_type": "helium",
+          "num_attention_heads": 20, "num_hidden_layers": 24, "num_key_value_heads": 20,
+          "pad_token_id": 3, "rms_norm_eps": 1e-08, "rope_theta": 100000.0, "tie_word_embeddings":
+          false, "transformers_version": "4.48.0.dev0", "vocab_size": 48000, "use_cache": true,
+          "torch_dtype": "bfloat16"})"},
+                                         Published{"deepseek_v2_lite", 15'706'484'224, R"({
+          "architectures": ["DeepseekV2ForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "auto_map": {"AutoConfig":
+          "configuration_deepseek.DeepseekV2Config"}, "aux_loss_alpha": 0.001, "bos_token_id":
+          100000, "eos_token_id": 100001, "first_k_dense_replace": 1, "hidden_act": "silu",
+          "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 10944,
+          "kv_lora_rank": 512, "max_position_embeddings": 163840, "model_type": "deepseek_v2",
+          "moe_intermediate_size": 1408, "moe_layer_freq": 1, "n_group": 1, "n_routed_experts":
+          64, "n_shared_experts": 2, "norm_topk_prob": false, "num_attention_heads": 16,
+          "num_experts_per_tok": 6, "num_hidden_layers": 27, "num_key_value_heads": 16,
+          "pretraining_tp": 1, "q_lora_rank": null, "qk_nope_head_dim": 128, "qk_rope_head_dim":
+          64, "rms_norm_eps": 1e-06, "rope_scaling": {"beta_fast": 32, "beta_slow": 1, "factor":
+          40, "mscale": 0.707, "mscale_all_dim": 0.707, "original_max_position_embeddings": 4096,
+          "type": "yarn"}, "rope_theta": 10000, "routed_scaling_factor": 1.0, "scoring_func":
+          "softmax", "seq_aux": true, "tie_word_embeddings": false, "topk_group": 1,
+          "topk_method": "greedy", "transformers_version": "4.33.1", "v_head_dim": 128,
+          "vocab_size": 102400, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"deepseek_v3", 671'026'419'200, R"({
+          "architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "auto_map": {"AutoConfig":
+          "configuration_deepseek.DeepseekV3Config"}, "bos_token_id": 0, "eos_token_id": 1,
+          "ep_size": 1, "first_k_dense_replace": 3, "hidden_act": "silu", "hidden_size": 7168,
+          "initializer_range": 0.02, "intermediate_size": 18432, "kv_lora_rank": 512,
+          "max_position_embeddings": 163840, "model_type": "deepseek_v3", "moe_intermediate_size":
+          2048, "moe_layer_freq": 1, "n_group": 8, "n_routed_experts": 256, "n_shared_experts": 1,
+          "norm_topk_prob": true, "num_attention_heads": 128, "num_experts_per_tok": 8,
+          "num_hidden_layers": 61, "num_key_value_heads": 128, "num_nextn_predict_layers": 1,
+          "q_lora_rank": 1536, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+          "quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method":
+          "fp8", "weight_block_size": [128, 128]}, "rms_norm_eps": 1e-06, "rope_scaling":
+          {"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0,
+          "original_max_position_embeddings": 4096, "type": "yarn"}, "rope_theta": 10000,
+          "routed_scaling_factor": 2.5, "scoring_func": "sigmoid", "tie_word_embeddings": false,
+          "topk_group": 4, "topk_method": "noaux_tc", "transformers_version": "4.33.1",
+          "v_head_dim": 128, "vocab_size": 129280, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"kimi_k2", 1'026'408'232'448, R"({
+          "architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "auto_map": {"AutoConfig":
+          "configuration_deepseek.DeepseekV3Config"}, "aux_loss_alpha": 0.001, "bos_token_id":
+          163584, "eos_token_id": 163585, "ep_size": 1, "first_k_dense_replace": 1, "hidden_act":
+          "silu", "hidden_size": 7168, "initializer_range": 0.02, "intermediate_size": 18432,
+          "kv_lora_rank": 512, "max_position_embeddings": 131072, "model_type": "kimi_k2",
+          "moe_intermediate_size": 2048, "moe_layer_freq": 1, "n_group": 1, "n_routed_experts":
+          384, "n_shared_experts": 1, "norm_topk_prob": true, "num_attention_heads": 64,
+          "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 64,
+          "num_nextn_predict_layers": 0, "pretraining_tp": 1, "q_lora_rank": 1536,
+          "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "quantization_config":
+          {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8",
+          "weight_block_size": [128, 128]}, "rms_norm_eps": 1e-06, "rope_scaling": {"beta_fast":
+          1.0, "beta_slow": 1.0, "factor": 32.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+          "original_max_position_embeddings": 4096, "type": "yarn"}, "rope_theta": 50000.0,
+          "routed_scaling_factor": 2.827, "scoring_func": "sigmoid", "seq_aux": true,
+          "tie_word_embeddings": false, "topk_group": 1, "topk_method": "noaux_tc",
+          "transformers_version": "4.48.3", "v_head_dim": 128, "vocab_size": 163840, "use_cache":
+          true, "torch_dtype": "bfloat16"})"},
+                                         Published{"glm_4_5_air", 106'852'251'264, R"({
+          "architectures": ["Glm4MoeForCausalLM"], "attention_bias": true, "attention_dropout":
+          0.0, "pad_token_id": 151329, "eos_token_id": [151329, 151336, 151338], "head_dim": 128,
+          "hidden_act": "silu", "hidden_size": 4096, "partial_rotary_factor": 0.5,
+          "initializer_range": 0.02, "intermediate_size": 10944, "max_position_embeddings":
+          131072, "model_type": "glm4_moe", "moe_intermediate_size": 1408, "norm_topk_prob": true,
+          "num_attention_heads": 96, "n_group": 1, "topk_group": 1, "n_routed_experts": 128,
+          "n_shared_experts": 1, "routed_scaling_factor": 1.0, "num_experts_per_tok": 8,
+          "first_k_dense_replace": 1, "num_hidden_layers": 46, "num_key_value_heads": 8,
+          "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 1000000,
+          "num_nextn_predict_layers": 1, "tie_word_embeddings": false, "transformers_version":
+          "4.54.0", "use_qk_norm": false, "vocab_size": 151552, "use_cache": true, "torch_dtype":
+          "bfloat16"})"},
+                                         Published{"dots_llm1", 142'774'381'696, R"({
+          "architectures": ["Dots1ForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "bos_token_id": null, "eos_token_id": 151645, "first_k_dense_replace": 1,
+          "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+          "intermediate_size": 10944, "max_position_embeddings": 32768, "max_window_layers": 62,
+          "model_type": "dots1", "moe_intermediate_size": 1408, "moe_layer_freq": 1, "n_group": 1,
+          "n_routed_experts": 128, "n_shared_experts": 2, "norm_topk_prob": true,
+          "num_attention_heads": 32, "num_experts_per_tok": 6, "num_hidden_layers": 62,
+          "num_key_value_heads": 32, "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling":
+          null, "rope_theta": 10000000, "routed_scaling_factor": 2.5, "scoring_func": "noaux_tc",
+          "sliding_window": null, "tie_word_embeddings": false, "topk_group": 1, "topk_method":
+          "noaux_tc", "transformers_version": "4.46.3", "use_sliding_window": false, "vocab_size":
+          152064, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"minimax_m2", 228'689'764'864, R"({
+          "architectures": ["MiniMaxM2ForCausalLM"], "attn_type_list": [1, 1, 1, 1, 1, 1, 1, 1, 1,
+          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], "auto_map":
+          {"AutoConfig": "configuration_minimax_m2.MiniMaxM2Config"}, "bos_token_id": null,
+          "eos_token_id": null, "head_dim": 128, "hidden_act": "silu", "hidden_size": 3072,
+          "initializer_range": 0.02, "intermediate_size": 1536, "max_position_embeddings": 196608,
+          "model_type": "minimax_m2", "mtp_transformer_layers": 1, "num_attention_heads": 48,
+          "num_experts_per_tok": 8, "num_hidden_layers": 62, "num_key_value_heads": 8,
+          "num_local_experts": 256, "num_mtp_modules": 3, "output_router_logits": false,
+          "qk_norm_type": "per_layer", "quantization_config": {"activation_scheme": "dynamic",
+          "fmt": "float8_e4m3fn", "quant_method": "fp8", "weight_block_size": [128, 128],
+          "modules_to_not_convert": ["gate", "e_score_correction_bias", "lm_head"]},
+          "rms_norm_eps": 1e-06, "rope_theta": 5000000, "rotary_dim": 64, "router_aux_loss_coef":
+          0.001, "router_jitter_noise": 0.0, "scoring_func": "sigmoid",
+          "shared_intermediate_size": 0, "sliding_window": null, "tie_word_embeddings": false,
+          "transformers_version": "4.57.1", "use_mtp": true, "use_qk_norm": true,
+          "use_routing_bias": true, "vocab_size": 200064, "use_cache": true, "torch_dtype":
+          "bfloat16"})"},
+                                         Published{"granite_3_1_1b_a400m", 1'334'628'352, R"({
+          "architectures": ["GraniteMoeForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "attention_multiplier": 0.015625, "bos_token_id": 0,
+          "embedding_multiplier": 12.0, "eos_token_id": 0, "hidden_act": "silu", "hidden_size":
+          1024, "initializer_range": 0.02, "intermediate_size": 512, "logits_scaling": 6.0,
+          "max_position_embeddings": 131072, "model_type": "granitemoe", "num_attention_heads":
+          16, "num_experts_per_tok": 8, "num_hidden_layers": 24, "num_key_value_heads": 8,
+          "num_local_experts": 32, "output_router_logits": false, "pad_token_id": 0,
+          "residual_multiplier": 0.22, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta":
+          1500000.0, "router_aux_loss_coef": 0.0, "tie_word_embeddings": true,
+          "transformers_version": "4.47.0.dev0", "vocab_size": 49155, "use_cache": true,
+          "torch_dtype": "bfloat16"})"},
+                                         Published{"gpt_oss_20b", 20'914'757'184, R"({
+          "architectures": ["GptOssForCausalLM"], "attention_bias": true, "attention_dropout":
+          0.0, "eos_token_id": 200002, "experts_per_token": 4, "head_dim": 64, "hidden_act":
+          "silu", "hidden_size": 2880, "initial_context_length": 4096, "initializer_range": 0.02,
+          "intermediate_size": 2880, "layer_types": ["sliding_attention", "full_attention",
+          "sliding_attention", "full_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "full_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "full_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "full_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "full_attention", "sliding_attention", "full_attention",
+          "sliding_attention", "full_attention"], "max_position_embeddings": 131072, "model_type":
+          "gpt_oss", "num_attention_heads": 64, "num_experts_per_tok": 4, "num_hidden_layers": 24,
+          "num_key_value_heads": 8, "num_local_experts": 32, "output_router_logits": false,
+          "pad_token_id": 199999, "quantization_config": {"modules_to_not_convert":
+          ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens",
+          "lm_head"], "quant_method": "mxfp4"}, "rms_norm_eps": 1e-05, "rope_scaling":
+          {"beta_fast": 32.0, "beta_slow": 1.0, "factor": 32.0,
+          "original_max_position_embeddings": 4096, "rope_type": "yarn", "truncate": false},
+          "rope_theta": 150000, "router_aux_loss_coef": 0.9, "sliding_window": 128,
+          "swiglu_limit": 7.0, "tie_word_embeddings": false, "transformers_version":
+          "4.55.0.dev0", "use_cache": true, "vocab_size": 201088})"},
+                                         Published{"stablelm_2_1_6b", 1'644'515'328, R"({
+          "architectures": ["StableLmForCausalLM"], "bos_token_id": 100257, "eos_token_id":
+          100257, "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+          "intermediate_size": 5632, "layer_norm_eps": 1e-05, "max_position_embeddings": 4096,
+          "model_type": "stablelm", "num_attention_heads": 32, "num_hidden_layers": 24,
+          "num_key_value_heads": 32, "partial_rotary_factor": 0.25, "rope_theta": 10000,
+          "tie_word_embeddings": false, "torch_dtype": "float16", "transformers_version":
+          "4.38.0", "use_cache": true, "use_qkv_bias": true, "vocab_size": 100352})"},
+                                         Published{"minitron_4b", 4'190'509'056, R"({
+          "architectures": ["NemotronForCausalLM"], "attention_bias": false, "attention_dropout":
+          0.0, "bos_token_id": 2, "eos_token_id": 3, "head_dim": 128, "hidden_act": "relu2",
+          "hidden_size": 3072, "initializer_range": 0.0134, "intermediate_size": 9216,
+          "max_position_embeddings": 4096, "mlp_bias": false, "model_type": "nemotron",
+          "norm_eps": 1e-05, "num_attention_heads": 24, "num_hidden_layers": 32,
+          "num_key_value_heads": 8, "partial_rotary_factor": 0.5, "rope_theta": 10000,
+          "tie_word_embeddings": false, "transformers_version": "4.44.0", "vocab_size": 256000,
+          "use_cache": true, "torch_dtype": "bfloat16"})"}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
