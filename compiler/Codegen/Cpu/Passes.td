@@ -105,9 +105,10 @@ def VectorizeLoopsPass : Pass<"sinter-vectorize-loops", "mlir::ModuleOp"> {
     counter, and which carries nothing but sums and maxima, works on vectors of the target's
     width: several partial sums at a time (combined in a fixed order, so that results do not
     depend on anything but the extent), and the last elements of a row in one vector with the
-    lanes beyond them switched off. Accesses with a stride are made lane by lane, and so are loads
-    whose distances within a vector are the same in every vector, as those of a column of pairs in
-    panels. A remark says what was chosen, or why a loop stays as it is.
+    lanes beyond them switched off. Elements whose distances within a vector are the same in every
+    vector are loaded as one vector or two and shuffled where they lie near, as both of a pair or
+    those of two rows in turn, else lane by lane; stores with a stride are made lane by lane. What
+    is computed with the counter, as whether it is odd, takes a vector of its values. A remark says what was chosen, or why a loop stays as it is.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-vectorize-loops

@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/InnermostLoops.h"
+#include "compiler/Codegen/Cpu/LaneLoads.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Loops/LoopCombines.h"
 #include "compiler/Codegen/Loops/LoopStride.h"
@@ -37,11 +38,14 @@ public:
     lanes = target.getVectorBits() / std::max<int64_t>(widest, 32);
     if (upper - lower < 2)
       return "it is too short";
+    if (!llvm::all_of(counted, [&](Value number) { return getOffsets(number); }))
+      return "it computes with its counter";
     // What is summed is always summed in vectors, so that the order of a sum does not depend on
     // what it is fused with; elsewhere lanes that compute their own addresses do not pay.
     for (auto load : loop.getBody()->getOps<memref::LoadOp>())
-      if (!getOffsets(load) && (combines.empty() || !isComputedFromCounter(load.getIndices()[0],
-                                                                           loop.getInductionVar())))
+      if (!getOffsets(load.getIndices()[0]) &&
+          (combines.empty() ||
+           !isComputedFromCounter(load.getIndices()[0], loop.getInductionVar())))
         return kNotLinear;
     // LLVM masks 16-bit lanes through f32 where there are no instructions for it, and calls a
     // library for the way back; a sum only loads.
@@ -86,7 +90,7 @@ public:
                                         : OpBuilder::atBlockEnd(wide.getBody());
       SmallVector<Value> next;
       for (int64_t i = 0; i < count; ++i) {
-        Value counter = offset(body, wide.getInductionVar(), i * step);
+        Value counter = offsetBy(body, wide.getInductionVar(), i * step);
         ValueRange carried = wide.getRegionIterArgs().slice(i * combines.size(), combines.size());
         llvm::append_range(next, emitBody(body, counter, carried, step, nullptr));
       }
@@ -129,9 +133,9 @@ private:
   static constexpr const char *kNotLinear =
       "it accesses memory at an index that is not linear in the counter";
 
-  /// Where the elements of a vector are, from the first one on.
-  std::optional<SmallVector<int64_t>> getOffsets(memref::LoadOp load) {
-    return getLaneOffsets(load.getIndices()[0], loop.getInductionVar(), lower, lanes);
+  /// How far the numbers of a vector are from the first one.
+  std::optional<SmallVector<int64_t>> getOffsets(Value number) {
+    return getLaneOffsets(number, loop.getInductionVar(), lower, lanes);
   }
 
   static bool getConstant(Value value, int64_t &constant) {
@@ -164,16 +168,6 @@ private:
       noteAccess(store.getValueToStore().getType());
       return stride ? "" : kNotLinear;
     }
-    if (auto number = dyn_cast<arith::IndexCastOp>(op); number && number.getType().isInteger()) {
-      // A number made of the counter: consecutive lanes are a stride apart.
-      std::optional<int64_t> stride = getStride(number.getIn(), loop.getInductionVar());
-      if (!stride)
-        return "it computes with an index that is not linear in the counter";
-      if (*stride != 0)
-        varying.insert(number.getResult());
-      widest = std::max<int64_t>(widest, number.getType().getIntOrFloatBitWidth());
-      return {};
-    }
     // Addresses are computed anew for every vector.
     if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex() && isMemoryEffectFree(&op))
       return {};
@@ -187,9 +181,10 @@ private:
     bool varies = false;
     for (Value operand : op.getOperands()) {
       if (operand.getType().isIndex()) {
-        if (getStride(operand, loop.getInductionVar()) != 0)
-          return "it computes with its counter";
-        continue;
+        if (getStride(operand, loop.getInductionVar()) == 0)
+          continue;
+        counted.push_back(operand);
+        varies = true;
       }
       varies |= varying.count(operand) || llvm::is_contained(loop.getRegionIterArgs(), operand);
     }
@@ -251,7 +246,10 @@ private:
     auto getVector = [&](Value value) -> Value {
       if (Value known = vectors.lookupOrNull(value))
         return known;
-      Value wide = broadcast(builder, scalars.lookupOrDefault(value), width);
+      Value scalar = scalars.lookupOrDefault(value);
+      Value wide = llvm::is_contained(counted, value)
+                       ? addDistances(builder, value.getLoc(), scalar, *getOffsets(value))
+                       : broadcast(builder, scalar, width);
       vectors.map(value, wide);
       return wide;
     };
@@ -262,11 +260,10 @@ private:
         vectors.map(load.getResult(), emitLoad(builder, load, scalars, width, mask));
       } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
         emitStore(builder, store, getVector(store.getValueToStore()), scalars, width, mask);
-      } else if (auto number = dyn_cast<arith::IndexCastOp>(op);
-                 number && varying.count(number.getResult())) {
+      } else if (isa<arith::IndexCastOp>(op) && varying.count(op.getResult(0))) {
         Value first = builder.clone(op, scalars)->getResult(0);
-        int64_t stride = *getStride(number.getIn(), loop.getInductionVar());
-        vectors.map(number.getResult(), emitNumbers(builder, loc, first, stride, width));
+        vectors.map(op.getResult(0),
+                    addDistances(builder, loc, first, *getOffsets(op.getOperand(0))));
       } else if (op.getNumResults() > 0 && varying.count(op.getResult(0))) {
         SmallVector<Value> operands;
         for (Value operand : op.getOperands())
@@ -306,15 +303,18 @@ private:
       return vector::MaskedLoadOp::create(builder, loc, type, load.getMemRef(), index, mask, zeros);
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(load.getType()));
     SmallVector<Value> elements(width, zero);
-    std::optional<SmallVector<int64_t>> distances = getOffsets(load);
+    std::optional<SmallVector<int64_t>> distances = getOffsets(load.getIndices()[0]);
+    if (distances && !mask)
+      if (Value lanesOfVectors = loadLanes(builder, loc, load.getMemRef(), index, *distances))
+        return lanesOfVectors;
     Value counter = scalars.lookup(loop.getInductionVar());
     for (int64_t lane = 0; lane < width; ++lane) {
       if (isOff(mask, lane))
         continue;
       Value place = distances
-                        ? offset(builder, index, (*distances)[lane])
+                        ? offsetBy(builder, index, (*distances)[lane])
                         : computeAtCount(builder, load.getIndices()[0], loop.getInductionVar(),
-                                         offset(builder, counter, lane));
+                                         offsetBy(builder, counter, lane));
       elements[lane] = memref::LoadOp::create(builder, loc, load.getMemRef(), place);
     }
     return vector::FromElementsOp::create(builder, loc, type, elements);
@@ -335,7 +335,7 @@ private:
         if (!isOff(mask, lane)) {
           Value element = vector::ExtractOp::create(builder, loc, value, ArrayRef<int64_t>{lane});
           memref::StoreOp::create(builder, loc, element, store.getMemRef(),
-                                  offset(builder, index, lane * stride));
+                                  offsetBy(builder, index, lane * stride));
         }
     }
   }
@@ -345,13 +345,6 @@ private:
     return mask && matchPattern(mask, m_Constant(&lanes)) && !lanes.getValues<bool>()[lane];
   }
 
-  static Value offset(OpBuilder &builder, Value index, int64_t distance) {
-    if (distance == 0)
-      return index;
-    Value constant = arith::ConstantIndexOp::create(builder, index.getLoc(), distance);
-    return arith::AddIOp::create(builder, index.getLoc(), index, constant);
-  }
-
   scf::ForOp loop;
   TargetAttr target;
   int64_t lower = 0, upper = 0, lanes = 0, accumulators = 1;
@@ -359,6 +352,7 @@ private:
   int64_t widest = 16, narrowest = 64;
   SmallVector<Operation *> combines;
   llvm::DenseSet<Value> varying;
+  SmallVector<Value> counted; ///< indices that are computed with, and follow the counter
 };
 
 struct VectorizeLoopsPass : sinter::impl::VectorizeLoopsPassBase<VectorizeLoopsPass> {

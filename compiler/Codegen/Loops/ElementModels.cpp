@@ -231,7 +231,8 @@ private:
     AffineExpr i = index[3];
     ElementIndex partner(index);
     AffineExpr pair = op.getInterleaved() ? i.floorDiv(2) : isLow ? i : i - half;
-    partner[3] = space.simplify(op.getInterleaved() ? i + 1 - (i % 2) * 2
+    // As a sum whose bounds are those of its terms.
+    partner[3] = space.simplify(op.getInterleaved() ? i.floorDiv(2) * 2 + (1 - i % 2)
                                 : isLow             ? i + half
                                                     : i - half);
     ElementIndex entry{row ? row : index[1], space.simplify(pair)};

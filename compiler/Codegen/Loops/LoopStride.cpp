@@ -1,7 +1,6 @@
 #include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -103,15 +102,4 @@ Value sinter::computeAtCount(OpBuilder &builder, Value index, Value counter, Val
   for (Value operand : op->getOperands())
     operands.map(operand, computeAtCount(builder, operand, counter, count));
   return builder.clone(*op, operands)->getResult(0);
-}
-
-Value sinter::emitNumbers(OpBuilder &builder, Location loc, Value first, int64_t stride,
-                          int64_t lanes) {
-  auto type = VectorType::get({lanes}, first.getType());
-  SmallVector<Attribute> steps;
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    steps.push_back(builder.getIntegerAttr(first.getType(), lane * stride));
-  Value distances = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, steps));
-  Value all = vector::BroadcastOp::create(builder, loc, type, first);
-  return arith::AddIOp::create(builder, loc, all, distances);
 }

@@ -25,8 +25,4 @@ bool isComputedFromCounter(mlir::Value index, mlir::Value counter);
 mlir::Value computeAtCount(mlir::OpBuilder &builder, mlir::Value index, mlir::Value counter,
                            mlir::Value count);
 
-/// A vector of the numbers first, first + stride, ...
-mlir::Value emitNumbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value first,
-                        int64_t stride, int64_t lanes);
-
 } // namespace sinter

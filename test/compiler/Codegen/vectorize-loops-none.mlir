@@ -69,7 +69,8 @@ func.func @branch(%x: memref<64xf32>, %on: i1, %begin: index, %end: index) {
   }
   return
 }
-// REMARK: remainder{{.*}}a loop stays scalar: it computes with an index that is not linear in the counter
+
+// REMARK: remainder{{.*}}a loop stays scalar: it computes with its counter
 func.func @remainder(%y: memref<64xi32>, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -138,5 +138,49 @@ func.func @numbers(%y: memref<16xi32>, %factor: i32, %begin: index, %end: index)
   }
   return
 }
+
+// Lanes that lie near are loaded in one vector or two, and shuffled: both of a pair, every second
+// element, two rows in turn. A comparison with the counter takes its lanes' numbers.
+// CHECK-LABEL: func.func @near
+// CHECK: %[[PARTNER:.*]] = affine.apply
+// CHECK: %[[FIRST:.*]] = arith.addi %[[PARTNER]], %c-1
+// CHECK: %[[PAIRS:.*]] = vector.load %arg0[%[[FIRST]]] : memref<128xf32>, vector<8xf32>
+// CHECK: vector.shuffle %[[PAIRS]], %[[PAIRS]] [1, 0, 3, 2, 5, 4, 7, 6]
+// CHECK: %[[HALF:.*]] = vector.load %arg0[%{{.*}}] : memref<128xf32>, vector<4xf32>
+// CHECK: vector.shuffle %[[HALF]], %[[HALF]] [0, 0, 1, 1, 2, 2, 3, 3]
+// CHECK: %[[AT:.*]] = affine.apply
+// CHECK: %[[LOW:.*]] = vector.load %arg0[%[[AT]]] : memref<128xf32>, vector<8xf32>
+// CHECK: %[[LAST:.*]] = arith.addi %[[AT]], %c7
+// CHECK: %[[HIGH:.*]] = vector.load %arg0[%[[LAST]]] : memref<128xf32>, vector<8xf32>
+// CHECK: vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4, 6, 9, 11, 13, 15]
+// CHECK: %[[ROW:.*]] = vector.load %arg0[%{{.*}}] : memref<128xf32>, vector<4xf32>
+// CHECK: %[[NEXT:.*]] = vector.load %arg0[%{{.*}}] : memref<128xf32>, vector<4xf32>
+// CHECK: vector.shuffle %[[ROW]], %[[NEXT]] [0, 4, 1, 5, 2, 6, 3, 7]
+// CHECK: arith.addi %{{.*}}, %cst{{.*}} : vector<8xindex>
+// CHECK: %[[ODD:.*]] = arith.cmpi eq, %{{.*}} : vector<8xindex>
+// CHECK: arith.select %[[ODD]], %{{.*}} : vector<8xi1>, vector<8xf32>
+// REMARK: {{.*}}near{{.*}}16 elements in vectors of 8, 1 at a time
+func.func @near(%x: memref<128xf32>, %y: memref<16xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %0 = affine.apply affine_map<(d0) -> ((d0 floordiv 2) * 2 - d0 mod 2 + 1)>(%i)
+    %1 = memref.load %x[%0] : memref<128xf32>
+    %2 = affine.apply affine_map<(d0) -> (d0 floordiv 2)>(%i)
+    %3 = memref.load %x[%2] : memref<128xf32>
+    %4 = affine.apply affine_map<(d0) -> (d0 * 2)>(%i)
+    %5 = memref.load %x[%4] : memref<128xf32>
+    %6 = affine.apply affine_map<(d0) -> (d0 floordiv 2 + (d0 mod 2) * 64)>(%i)
+    %7 = memref.load %x[%6] : memref<128xf32>
+    %8 = affine.apply affine_map<(d0) -> (d0 mod 2)>(%i)
+    %9 = arith.cmpi eq, %8, %c0 : index
+    %10 = arith.addf %1, %3 : f32
+    %11 = arith.addf %5, %7 : f32
+    %12 = arith.select %9, %10, %11 : f32
+    memref.store %12, %y[%i] : memref<16xf32>
+  }
+  return
+}
 }
 }
