@@ -108,7 +108,8 @@ def VectorizeLoopsPass : Pass<"sinter-vectorize-loops", "mlir::ModuleOp"> {
     lanes beyond them switched off. Elements whose distances within a vector are the same in every
     vector are loaded as one vector or two and shuffled where they lie near, as both of a pair or
     those of two rows in turn, else lane by lane; stores with a stride are made lane by lane. What
-    is computed with the counter, as whether it is odd, takes a vector of its values. A remark says what was chosen, or why a loop stays as it is.
+    is computed with the counter, as whether it is odd, takes a vector of its values. A remark says
+    what was chosen, or why a loop stays as it is.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-vectorize-loops
