@@ -45,15 +45,24 @@ int high(uint8_t byte) { return byte >> 4; }
 // Blocks of 32: elements 0 to 15 in the low halves of bytes, 16 to 31 in the high ones
 //===----------------------------------------------------------------------===//
 
+/// q - 8 of eight numbers below 16, a byte each.
+uint64_t lessEight(uint64_t q) {
+  constexpr uint64_t ones = 0x0101010101010101;
+  return ((q | 128 * ones) - 8 * ones) ^ 128 * ones;
+}
+
 // x = d (q - 8)
 void splitQ40(const std::byte *block, const BlockParts &parts) {
+  constexpr uint64_t lowHalves = 0x0f0f0f0f0f0f0f0f;
   Fields fields(block);
-  int8_t *out = parts.integers;
   *parts.scales = fields.f16();
   const uint8_t *q = fields.bytes(16);
-  for (int i = 0; i < 16; ++i) {
-    out[i] = static_cast<int8_t>(low(q[i]) - 8);
-    out[i + 16] = static_cast<int8_t>(high(q[i]) - 8);
+  for (int i = 0; i < 16; i += 8) {
+    uint64_t bytes;
+    std::memcpy(&bytes, q + i, sizeof(bytes));
+    uint64_t low = lessEight(bytes & lowHalves), high = lessEight(bytes >> 4 & lowHalves);
+    std::memcpy(parts.integers + i, &low, sizeof(low));
+    std::memcpy(parts.integers + i + 16, &high, sizeof(high));
   }
 }
 

@@ -78,17 +78,17 @@ IntegerMatrix splitRows(const Rows &rows) {
         static_cast<uint64_t>(rows.count),
         [=, &type](uint64_t begin, uint64_t end, std::byte *out) {
           auto columns = static_cast<size_t>(rows.columns);
-          std::vector<int8_t> integers(columns);
+          std::vector<int8_t> unused(part == Part::Integers ? 0 : columns);
           std::vector<float> scales(columns / static_cast<size_t>(type.format.group));
           std::vector<float> minima(scales.size());
           DType scaleType = part == Part::Scales ? type.format.scaleType : DType::F32;
           for (uint64_t i = begin; i < end; ++i) {
             auto from = static_cast<uint64_t>(rows.source(static_cast<int64_t>(i)));
+            auto *integers = part == Part::Integers ? reinterpret_cast<int8_t *>(out + i * columns)
+                                                    : unused.data();
             type.split(data.subspan(from * rowBytes, rowBytes),
-                       {integers.data(), scales.data(), minima.data()});
-            if (part == Part::Integers)
-              std::ranges::copy(std::as_bytes(std::span(integers)), out + i * columns);
-            else
+                       {integers, scales.data(), minima.data()});
+            if (part != Part::Integers)
               writeFloats(part == Part::Scales ? scales : minima, scaleType,
                           out + i * scales.size() * sizeOf(scaleType));
           }
