@@ -282,6 +282,7 @@ private:
     MatrixTiles::Product product;
     product.rows = rows;
     product.sums = sums;
+    product.asksAhead = plan.m <= plan.tileRows && !seesStreams(builder.getTarget());
     product.lhs = [&](Value k) {
       return MatrixTiles::Place{arguments[plan.lhsArgument], lhsAt(row, 0, k), plan.lhsStride};
     };

@@ -107,8 +107,11 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
       return llvm::formatv("tilezero %tmm{0}\n", tile);
     return llvm::formatv("tileloadd {0}($2,%r8,1), %tmm{1}\n", bytes, tile);
   });
-  text += llvm::formatv("1:\n"
-                        "tileloadd (%rax,%rsi,1), %tmm4\n"
+  text += "1:\n";
+  for (int64_t line = 0; product.asksAhead && line < width * elementBytes * ofRhs / 4;
+       line += kLineBytes)
+    text += llvm::formatv("prefetcht0 {0}(%rcx)\n", kBytesAhead + line);
+  text += llvm::formatv("tileloadd (%rax,%rsi,1), %tmm4\n"
                         "tileloadd (%rcx,%rdi,1), %tmm6\n"
                         "{0} %tmm6, %tmm4, %tmm0\n"
                         "tileloadd 64(%rcx,%rdi,1), %tmm7\n"

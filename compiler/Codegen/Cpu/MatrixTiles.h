@@ -47,6 +47,8 @@ public:
     std::function<Place(mlir::Value k)> rhs;
     /// f32, or i32 of bytes, kMostColumns a row.
     Place sums;
+    /// Whether rhs comes from memory for these rows: its lines are asked for ahead then.
+    bool asksAhead = false;
   };
 
   /// Configures the unit: once a kernel, which releases it at its end. @param rows of most products

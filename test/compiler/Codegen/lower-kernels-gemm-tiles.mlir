@@ -33,6 +33,13 @@ func.func private @transposed(%x: tensor<76x52xbf16, #pairs>, %w: tensor<76x64xb
   return %0 : tensor<52x64xf32>
 }
 
+// One tile of rows: the lines of a step, 16 rows of pairs, are asked for two steps ahead.
+func.func @one_tile(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16, #pairs>) -> tensor<8x64xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<8x64xbf16>, tensor<64x64xbf16, #pairs>) -> tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+
 // CHECK: module @kernels
 
 // Rows of 64 bytes but for the step of 12, rows of 24; the rows of a step's pairs 16, then 6. The
@@ -40,6 +47,7 @@ func.func private @transposed(%x: tensor<76x52xbf16, #pairs>, %w: tensor<76x64xb
 // CHECK-LABEL: func.func @rows
 // CHECK: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 4194368, 4194368, 0, 0, 0, 0, 168431632, 269486608, 0, 0]> : vector<16xi32>
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg ($0)", "r,~{memory}"
+// CHECK-NOT: prefetcht0
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "movq $0, %rax{{.*}}movq $$152, %rsi{{.*}}movq $$128, %rdi{{.*}}movq $$256, %r8{{.*}}tilezero %tmm0{{.*}}tilezero %tmm3{{.*}}tdpbf16ps %tmm7, %tmm5, %tmm3{{.*}}addq $$64, %rax{{.*}}addq $$2048, %rcx{{.*}}tilestored %tmm3, 4160($2,%r8,1)\0A"
 // CHECK: arith.constant dense<[1, 0, 0, 0, 4194368, 4194368, 1572888, 4194368, 0, 0, 0, 0, 168431632, 101059088, 0, 0]> : vector<16xi32>
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "ldtilecfg ($0)", "r,~{memory}"
@@ -61,4 +69,7 @@ func.func private @transposed(%x: tensor<76x52xbf16, #pairs>, %w: tensor<76x64xb
 // CHECK-LABEL: func.func @transposed
 // CHECK-NOT: llvm.inline_asm
 // CHECK: llvm.x86.avx512bf16.dpbf16ps.512
+
+// CHECK-LABEL: func.func @one_tile
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "movq{{.*}}1:\0Aprefetcht0 4096(%rcx)\0Aprefetcht0 4160(%rcx)\0A{{.*}}prefetcht0 6080(%rcx)\0Atileloadd (%rax,%rsi,1), %tmm4
 }
