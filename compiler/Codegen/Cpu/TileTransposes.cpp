@@ -7,7 +7,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -35,10 +34,14 @@ public:
       else if (columns || !isMemoryEffectFree(&op) || op.getNumRegions() != 0)
         return false;
     if (!items.getInitArgs().empty() || !columns || !columns.getInitArgs().empty() ||
-        !getConstant(items.getStep(), one) || !getConstant(columns.getStep(), one) ||
-        !getConstant(columns.getLowerBound(), lower) ||
-        !getConstant(columns.getUpperBound(), upper) || upper - lower < edge)
+        getConstantIntValue(items.getStep()) != 1 || getConstantIntValue(columns.getStep()) != 1)
       return false;
+    std::optional<int64_t> from = getConstantIntValue(columns.getLowerBound()),
+                           to = getConstantIntValue(columns.getUpperBound());
+    if (!from || !to || *to - *from < edge)
+      return false;
+    lower = *from;
+    upper = *to;
     llvm::SmallDenseSet<Value> stored;
     for (Operation &op : columns.getBody()->without_terminator()) {
       if (op.getNumRegions() != 0)
@@ -95,14 +98,6 @@ public:
   int64_t getEdge() const { return edge; }
 
 private:
-  static bool getConstant(Value value, int64_t &constant) {
-    APInt number;
-    if (!matchPattern(value, m_ConstantInt(&number)))
-      return false;
-    constant = number.getSExtValue();
-    return true;
-  }
-
   template <typename Access> static bool isFlat(Access access) {
     return access.getIndices().size() == 1;
   }
@@ -176,7 +171,7 @@ private:
 
   scf::ForOp items, columns;
   int64_t edge; // of a square
-  int64_t one = 1, lower = 0, upper = 0;
+  int64_t lower = 0, upper = 0;
   SmallVector<memref::LoadOp> loads; // of columns
 };
 

@@ -25,9 +25,12 @@ public:
 
   /// The reason why the loop stays as it is, or nothing.
   std::string check() {
-    if (!getConstant(loop.getLowerBound(), lower) || !getConstant(loop.getUpperBound(), upper) ||
-        !matchPattern(loop.getStep(), m_One()))
+    std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()),
+                           to = getConstantIntValue(loop.getUpperBound());
+    if (!from || !to || getConstantIntValue(loop.getStep()) != 1)
       return "its bounds are not known";
+    lower = *from;
+    upper = *to;
     for (Operation &op : loop.getBody()->without_terminator())
       if (std::string reason = checkOp(op); !reason.empty())
         return reason;
@@ -136,14 +139,6 @@ private:
   /// How far the numbers of a vector are from the first one.
   std::optional<SmallVector<int64_t>> getOffsets(Value number) {
     return getLaneOffsets(number, loop.getInductionVar(), lower, lanes);
-  }
-
-  static bool getConstant(Value value, int64_t &constant) {
-    APInt number;
-    if (!matchPattern(value, m_ConstantInt(&number)))
-      return false;
-    constant = number.getSExtValue();
-    return true;
   }
 
   std::string checkOp(Operation &op) {
