@@ -297,19 +297,17 @@ double predictCollective(const Cluster &cluster, const GroupSpread &spread, fb::
   return time.alpha + time.moving;
 }
 
-std::vector<Link> listLinks(const Cluster &cluster, const RankGroup &group) {
+std::vector<Link> listLinks(const Cluster &cluster, const RankGroup &group, size_t device) {
   std::vector<Link> links;
   size_t within = 1; // devices of an island of the level below
   for (size_t i = 0; i < cluster.levels.size(); within = cluster.levels[i++].devices) {
     const LinkLevel &level = cluster.levels[i];
-    for (size_t rank : group.ranks) {
-      std::set<size_t> peers;
-      for (size_t other : group.ranks)
-        if (other / level.devices == rank / level.devices && other / within != rank / within)
-          peers.insert(level.topology == Topology::Switch ? 0 : other / within);
-      for (size_t peer : peers)
-        links.push_back({i, rank, peer});
-    }
+    std::set<size_t> peers;
+    for (size_t other : group.ranks)
+      if (other / level.devices == device / level.devices && other / within != device / within)
+        peers.insert(level.topology == Topology::Switch ? 0 : other / within);
+    for (size_t peer : peers)
+      links.push_back({i, device, peer});
   }
   return links;
 }

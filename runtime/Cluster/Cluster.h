@@ -117,8 +117,8 @@ struct Link {
   auto operator<=>(const Link &) const = default;
 };
 
-/// The links between the members of a group.
-std::vector<Link> listLinks(const Cluster &cluster, const RankGroup &group);
+/// The links of a device to the other members of its group.
+std::vector<Link> listLinks(const Cluster &cluster, const RankGroup &group, size_t device);
 
 /// Bytes that a rank of a group of `members` sends in a collective; `bytes` as above.
 uint64_t countSentBytes(fb::CollectiveKind kind, size_t members, uint64_t bytes);

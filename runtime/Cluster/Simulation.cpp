@@ -1,4 +1,5 @@
 #include "runtime/Cluster/Simulation.h"
+#include "runtime/Cluster/AlikeRanks.h"
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -54,9 +55,10 @@ struct Route {
   std::map<std::pair<fb::CollectiveKind, uint64_t>, TransferTime> times = {};
 };
 
-/// A group of ranks, whoever calls it how.
+/// A group of ranks, and all groups that are alike.
 struct Group {
   const RankGroup *ranks;
+  std::vector<size_t> players; ///< that come to its meetings
   Route route;
   std::map<uint32_t, Meeting> meetings; ///< by stream
 };
@@ -69,8 +71,8 @@ struct Sent {
 
 /// Messages of one channel from one rank to another, which come in order.
 struct Channel {
-  Route route;
-  std::deque<Sent> messages; ///< those that nobody has received
+  std::optional<Route> route; ///< since the first one was sent
+  std::deque<Sent> messages;  ///< those that nobody has received
   std::optional<Arrival> receiver;
   uint32_t stream = 0; ///< of the receiver
 };
@@ -124,6 +126,7 @@ struct RankState {
 };
 
 /// What a rank was at where it was at several things: computing, else moving bytes, else waiting.
+/// Of transfers it is the one that ends first.
 void flatten(std::vector<Span> &spans) {
   auto overlap = [](const Span &a, const Span &b) { return b.begin < a.end; };
   if (std::ranges::adjacent_find(spans, overlap) == spans.end())
@@ -139,13 +142,17 @@ void flatten(std::vector<Span> &spans) {
     edges.push_back({spans[i].end, false, i});
   }
   std::ranges::sort(edges, {}, &Edge::time);
+  auto order = [&](size_t i) {
+    bool moves = spans[i].kind == SpanKind::Transfer;
+    return std::tuple(moves ? spans[i].end : 0, moves ? spans[i].group : 0, i);
+  };
   std::array<std::vector<size_t>, 3> active; // by kind; as many as there are streams at most
   std::vector<Span> flat;
   double last = 0;
   for (const Edge &edge : edges) {
     auto kind = std::ranges::find_if(active, [](const auto &of) { return !of.empty(); });
     if (edge.time > last && kind != active.end()) {
-      Span span = spans[std::ranges::min(*kind)];
+      Span span = spans[std::ranges::min(*kind, {}, order)];
       span.begin = last;
       span.end = edge.time;
       flat.push_back(span);
@@ -171,16 +178,20 @@ void join(std::vector<Span> &joined, const Span &span) {
     joined.push_back(span);
 }
 
+/// Of ranks that are alike (AlikeRanks.h) one plays for all.
 class Player {
 public:
   Player(const Cluster &cluster, std::span<const SimulatedRank> ranks)
-      : cluster(cluster), ranks(ranks), states(ranks.size()) {
+      : cluster(cluster), ranks(ranks), players(findAlikeRanks(cluster, ranks)),
+        states(ranks.size()) {
     for (size_t i = 0; i < ranks.size(); ++i) {
+      if (players[i] != i)
+        continue;
       for (const TaskList *list : ranks[i].lists)
         if (!orders.contains(list))
           orders[list] = findOrder(*list);
-      for (const RankGroup &group : ranks[i].groups)
-        states[i].groups.push_back(findGroup(group));
+      for (uint32_t group = 0; group < ranks[i].groups.size(); ++group)
+        states[i].groups.push_back(findGroup(i, group));
       states[i].time.exposed.resize(ranks[i].groups.size());
       states[i].time.sent.resize(ranks[i].groups.size());
       beginList(i);
@@ -199,8 +210,8 @@ public:
       SINTER_CHECK(advance(rank));
     }
     for (size_t rank = 0; rank < ranks.size(); ++rank)
-      if (states[rank].list < ranks[rank].lists.size())
-        return describeDeadlock(rank);
+      if (states[players[rank]].list < ranks[rank].lists.size())
+        return describeDeadlock(players[rank]);
     return {};
   }
 
@@ -212,39 +223,52 @@ public:
     for (RankState &state : states) {
       spans.push_back(std::exchange(state.time.spans, {}));
       state.time.wait = step.seconds - state.known;
-      step.ranks.push_back(std::move(state.time));
     }
+    for (size_t player : players)
+      step.ranks.push_back(states[player].time);
     if (recorded)
       for (size_t rank : recorded(step))
-        step.ranks[rank].spans = std::move(spans[rank]);
+        step.ranks[rank].spans = spans[players[rank]];
     return step;
   }
 
 private:
-  Group *findGroup(const RankGroup &group) {
-    auto [found, isNew] = groups.try_emplace(group.ranks);
+  Group *findGroup(size_t rank, uint32_t index) {
+    const RankGroup &group = ranks[rank].groups[index];
+    std::vector<size_t> own;
+    for (size_t member : group.ranks)
+      own.push_back(players[member]);
+    std::ranges::sort(own);
+    own.erase(std::ranges::unique(own).begin(), own.end());
+    auto [found, isNew] = groups.try_emplace({index, own});
     if (isNew)
-      found->second = {&group, findRoute(group), {}};
+      found->second = {&group, own, findRoute(group, own, index), {}};
     return &found->second;
   }
 
   /// All of a group send to each other, and get as much.
-  Route findRoute(const RankGroup &group) {
+  Route findRoute(const RankGroup &group, std::span<const size_t> own, uint32_t index) {
     Route route{findSpread(cluster, group), {}};
-    for (const Link &link : listLinks(cluster, group)) {
-      uint32_t out = findLink(link);
-      route.links.insert(route.links.end(), {out, out + 1});
-    }
+    for (size_t rank : own)
+      for (const Link &link : listLinks(cluster, ranks[rank].groups[index], rank)) {
+        uint32_t out = findLink(link);
+        route.links.insert(route.links.end(), {out, out + 1});
+      }
     return route;
   }
 
-  /// As in a gather of both, of which each gets as much, but one way.
-  Route findRoute(size_t from, size_t to) {
-    RankGroup pair;
-    pair.ranks = {from, to};
-    Route route{findSpread(cluster, pair), {}};
-    for (const Link &link : listLinks(cluster, pair))
-      route.links.push_back(findLink(link) + (link.device == to));
+  /// As in a gather of both, of which each gets as much, but one way: out of who plays for the
+  /// sender, and to who plays for the receiver from the one that sends to it.
+  Route findRoute(size_t from, uint32_t stage) {
+    auto pair = [&](size_t rank) { return RankGroup{{rank, ranks[rank].stages[stage]}}; };
+    size_t to = players[ranks[from].stages[stage]], sender = 0;
+    while (players[sender] != from || ranks[sender].stages[stage] != to)
+      ++sender;
+    Route route{findSpread(cluster, pair(from)), {}};
+    for (const Link &link : listLinks(cluster, pair(from), from))
+      route.links.push_back(findLink(link));
+    for (const Link &link : listLinks(cluster, pair(sender), to))
+      route.links.push_back(findLink(link) + 1);
     return route;
   }
 
@@ -384,7 +408,7 @@ private:
           "rank " + std::to_string(arrivals.front().rank) + " and rank " + std::to_string(rank),
           "run different collectives at a time: " + print(first) + " and " + print(transfer),
           "compile one program for both");
-    if (arrivals.size() < group.ranks->size())
+    if (arrivals.size() < group.players.size())
       return {};
     double there = 0;
     for (const Arrival &each : arrivals)
@@ -410,18 +434,17 @@ private:
   }
 
   Channel &findChannel(size_t from, size_t to, uint32_t number) {
-    auto [found, isNew] = channels.try_emplace({from, to, number});
-    if (isNew)
-      found->second.route = findRoute(from, to);
-    return found->second;
+    return channels[{players[from], players[to], number}];
   }
 
   void send(size_t rank, uint32_t stream, const Arrival &arrival) {
     const Message &message = *taskOf(arrival).message;
     Channel &channel = findChannel(rank, ranks[rank].stages[message.stage], message.channel);
+    if (!channel.route)
+      channel.route = findRoute(rank, message.stage);
     states[rank].time.sent[message.group] += message.bytes;
     uint32_t index =
-        addFlow(arrival.time, channel.route, fb::CollectiveKind::AllGather, 2 * message.bytes);
+        addFlow(arrival.time, *channel.route, fb::CollectiveKind::AllGather, 2 * message.bytes);
     flows[index].channel = &channel;
     flows[index].sent = &channel.messages.emplace_back(Sent{arrival.time});
     finish(rank, stream, arrival.task, arrival.time);
@@ -550,7 +573,7 @@ private:
         for (const Arrival &arrival : meeting.arrivals)
           if (arrival.rank == rank)
             for (size_t other : group->ranks->ranks)
-              if (std::ranges::find(meeting.arrivals, other, &Arrival::rank) ==
+              if (std::ranges::find(meeting.arrivals, players[other], &Arrival::rank) ==
                   meeting.arrivals.end())
                 return fail("rank " + std::to_string(rank),
                             "waits for rank " + std::to_string(other) + " in " +
@@ -568,8 +591,9 @@ private:
 
   const Cluster &cluster;
   std::span<const SimulatedRank> ranks;
+  std::vector<size_t> players; ///< by rank, who plays for it
   std::map<const TaskList *, TaskOrder> orders;
-  std::map<std::vector<size_t>, Group> groups;
+  std::map<std::pair<uint32_t, std::vector<size_t>>, Group> groups; ///< by index and players
   std::map<std::tuple<size_t, size_t, uint32_t>, Channel> channels; ///< by sender and receiver
   std::vector<RankState> states;
   std::deque<size_t> ready; ///< ranks that may go on
