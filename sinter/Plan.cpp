@@ -1,4 +1,6 @@
 #include "sinter/Plan.h"
+#include "runtime/Collective/Grid.h"
+#include "runtime/Device/Cuda/NcclMemory.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "sinter/FitMemory.h"
 #include "sinter/Prediction.h"
@@ -19,8 +21,9 @@ static uint64_t getHeapBytes() {
 }
 
 /// What a run takes that no budget counts: pages of mapped files, which the system takes back when
-/// it needs them, and the tokenizer where text is generated.
-static nlohmann::json describeOutside(const Model &model, const PlanOptions &options) {
+/// it needs them, the tokenizer where text is generated, and what NCCL holds of a GPU.
+static nlohmann::json describeOutside(const Model &model, const runtime::Executable &executable,
+                                      const PlanOptions &options) {
   nlohmann::json outside = {{"libraries and program", runtime::readProcessMemory().mapped}};
   uint64_t weights = 0;
   if (model.weights)
@@ -33,6 +36,8 @@ static nlohmann::json describeOutside(const Model &model, const PlanOptions &opt
     if (auto tokenizer = Tokenizer::fromFiles(model.tokenizerFiles, model.path))
       outside["tokenizer"] = getHeapBytes() - before;
   }
+  if (!executable.isForCpu() && runtime::countRanks(executable.getRoot()) > 1)
+    outside["NCCL (estimated)"] = runtime::cuda::estimateNcclMemory(executable);
   return outside;
 }
 
@@ -62,7 +67,7 @@ static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResu
   report["resident_bytes"] = use.session.getResident() + use.snapshot + use.batches + use.process;
   report["preprocess_arena_bytes"] = use.session.preprocessArena;
   report["planned_bytes"] = use.getPeak();
-  report["outside"] = describeOutside(model, options);
+  report["outside"] = describeOutside(model, *executable, options);
   return report;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/Device/Cuda/NcclRanks.h"
 #include "runtime/Collective/Grid.h"
 #include "runtime/Device/Cuda/NcclApi.h"
+#include "runtime/Device/Cuda/NcclMemory.h"
 #include <cassert>
 #include <chrono>
 #include <cstdlib>
@@ -9,9 +10,6 @@
 
 namespace sinter::runtime::cuda {
 namespace {
-
-/// Blocks of a GPU that a link keeps busy while it waits. Not measured.
-constexpr int kMostBlocksOfLink = 4;
 
 /// That knows the variable which makes collectives begin in order.
 constexpr int kOldestWithOrder = 22600;
