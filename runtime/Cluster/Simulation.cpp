@@ -63,17 +63,11 @@ struct Group {
   std::map<uint32_t, Meeting> meetings; ///< by stream
 };
 
-/// A message on its way, or there.
-struct Sent {
-  double begin = 0, end = 0;
-  bool isThere = false;
-};
-
 /// Messages of one channel from one rank to another, which come in order.
 struct Channel {
-  std::optional<Route> route; ///< since the first one was sent
-  std::deque<Sent> messages;  ///< those that nobody has received
-  std::optional<Arrival> receiver;
+  std::optional<Route> route = {}; ///< since the first one was sent
+  std::deque<double> sent = {};    ///< when, of those that nobody receives
+  std::optional<Arrival> receiver = {};
   uint32_t stream = 0; ///< of the receiver
 };
 
@@ -82,14 +76,12 @@ struct Flow {
   const Route *route = nullptr;
   const std::vector<double> *shares = nullptr; ///< of the links that it keeps busy alone, by level
   double begin = 0;
-  double left = 0;      ///< seconds for which its bytes move, alone
-  double slowdown = 0;  ///< 0 where they do not move yet
-  double since = 0;     ///< when that began
-  uint64_t version = 0; ///< of when it ends
-  std::vector<Arrival> arrivals = {};
-  uint32_t stream = 0; ///< of the arrivals
-  Channel *channel = nullptr;
-  Sent *sent = nullptr;
+  double left = 0;                    ///< seconds for which its bytes move, alone
+  double slowdown = 0;                ///< 0 where they do not move yet
+  double since = 0;                   ///< when that began
+  uint64_t version = 0;               ///< of when it ends
+  std::vector<Arrival> arrivals = {}; ///< that wait for it
+  uint32_t stream = 0;                ///< of the arrivals
 };
 
 /// When a flow begins to move bytes, or ends, unless that has changed since.
@@ -422,12 +414,13 @@ private:
     return {};
   }
 
-  void endTransfer(const Flow &flow) {
+  void endFlow(const Flow &flow) {
     for (const Arrival &each : flow.arrivals) {
       const Task &task = taskOf(each);
       RankState &state = states[each.rank];
-      addSpan(state, each.time, flow.begin, SpanKind::Wait, task.name, task.transfer->group);
-      addSpan(state, flow.begin, now, SpanKind::Transfer, task.name, task.transfer->group);
+      uint32_t group = task.transfer ? task.transfer->group : task.message->group;
+      addSpan(state, each.time, flow.begin, SpanKind::Wait, task.name, group);
+      addSpan(state, flow.begin, now, SpanKind::Transfer, task.name, group);
       finish(each.rank, flow.stream, each.task, now);
       ready.push_back(each.rank);
     }
@@ -443,46 +436,31 @@ private:
     if (!channel.route)
       channel.route = findRoute(rank, message.stage);
     states[rank].time.sent[message.group] += message.bytes;
-    uint32_t index =
-        addFlow(arrival.time, *channel.route, fb::CollectiveKind::AllGather, 2 * message.bytes);
-    flows[index].channel = &channel;
-    flows[index].sent = &channel.messages.emplace_back(Sent{arrival.time});
+    channel.sent.push_back(arrival.time);
+    moveMessage(channel);
     finish(rank, stream, arrival.task, arrival.time);
-  }
-
-  void endMessage(const Flow &flow) {
-    flow.sent->end = now;
-    flow.sent->isThere = true;
-    Channel &channel = *flow.channel;
-    if (!channel.receiver || !channel.messages.front().isThere)
-      return;
-    Arrival receiver = *std::exchange(channel.receiver, std::nullopt);
-    take(channel, channel.stream, receiver);
-    ready.push_back(receiver.rank);
   }
 
   void receive(size_t rank, uint32_t stream, const Arrival &arrival) {
     const Message &message = *taskOf(arrival).message;
     Channel &channel = findChannel(ranks[rank].stages[message.stage], rank, message.channel);
-    if (!channel.messages.empty() && channel.messages.front().isThere)
-      return take(channel, stream, arrival);
     channel.receiver = arrival;
     channel.stream = stream;
     states[rank].streams[stream].isBlocked = true;
+    moveMessage(channel);
   }
 
-  /// A message is there: what of the time that the receiver had to wait for it its bytes took, is
-  /// communication.
-  void take(Channel &channel, uint32_t stream, const Arrival &arrival) {
-    const Task &task = taskOf(arrival);
-    RankState &state = states[arrival.rank];
-    Sent message = channel.messages.front();
-    channel.messages.pop_front();
-    double end = std::max(arrival.time, message.end);
-    double begin = std::clamp(message.begin, arrival.time, end);
-    addSpan(state, arrival.time, begin, SpanKind::Wait, task.name, task.message->group);
-    addSpan(state, begin, end, SpanKind::Transfer, task.name, task.message->group);
-    finish(arrival.rank, stream, arrival.task, end);
+  /// The next message of a channel leaves if it was sent and somebody waits for it.
+  void moveMessage(Channel &channel) {
+    if (channel.sent.empty() || !channel.receiver)
+      return;
+    Arrival receiver = *std::exchange(channel.receiver, std::nullopt);
+    double begin = std::max(channel.sent.front(), receiver.time);
+    channel.sent.pop_front();
+    uint32_t index = addFlow(begin, *channel.route, fb::CollectiveKind::AllGather,
+                             2 * taskOf(receiver).message->bytes);
+    flows[index].arrivals = {receiver};
+    flows[index].stream = channel.stream;
   }
 
   /// Bytes that leave at a time that is not past.
@@ -535,10 +513,7 @@ private:
       adaptRate(other);
     if (begins)
       return adaptRate(event.flow);
-    if (flow.channel)
-      endMessage(flow);
-    else
-      endTransfer(flow);
+    endFlow(flow);
     unused.push_back(event.flow);
   }
 

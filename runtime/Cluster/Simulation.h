@@ -32,7 +32,8 @@ struct Transfer {
   uint64_t bytes = 0; ///< the larger one of source and result
 };
 
-/// A message between the stages of a pipeline. Who sends goes on; who receives waits for it.
+/// A message between the stages of a pipeline. Who sends goes on; who receives waits for it, and
+/// only then it moves: neither MPI nor NCCL need have room for what nobody receives yet.
 struct Message {
   bool receives = false;
   uint32_t stage = 0; ///< of the other rank

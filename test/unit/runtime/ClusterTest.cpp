@@ -249,9 +249,10 @@ TEST(SimulationTest, LinksThatAreBusyInPartHaveRoom) {
 }
 
 TEST(SimulationTest, MessagesShareWhatGoesTheirWay) {
-  auto message = [](bool receives, uint32_t stage, uint32_t channel) {
+  auto message = [](bool receives, uint32_t stage, uint32_t channel, uint32_t stream = 0) {
     Task task;
     task.message = Message{receives, stage, channel, 0, 10};
+    task.stream = stream;
     return task;
   };
   auto playStages = [&](const TaskList &first, const TaskList &second) {
@@ -267,8 +268,14 @@ TEST(SimulationTest, MessagesShareWhatGoesTheirWay) {
                               {message(false, 0, 1), message(true, 0, 0)}),
                    11);
   EXPECT_DOUBLE_EQ(playStages({message(false, 1, 0), message(false, 1, 1)},
-                              {message(true, 0, 0), message(true, 0, 1)}),
+                              {message(true, 0, 0), message(true, 0, 1, 1)}),
                    1 + 20);
+  // The second one moves once the first is received, and one that was sent before once it is
+  // received at all.
+  EXPECT_DOUBLE_EQ(playStages({message(false, 1, 0), message(false, 1, 1)},
+                              {message(true, 0, 0), message(true, 0, 1)}),
+                   11 + 11);
+  EXPECT_DOUBLE_EQ(playStages({message(false, 1, 0)}, {compute(20), message(true, 0, 0)}), 20 + 11);
 }
 
 TEST(SimulationTest, CollectivesMayHaveToBeginInTheOrderOfTheList) {
