@@ -28,6 +28,29 @@ PanelsAttr sinter::getIntegerPanels(Type elementType, TargetAttr target) {
                          /*interleave=*/elementType.isInteger(8) ? together : 4, /*depth=*/32);
 }
 
+int64_t sinter::getSumsOfHalves(int64_t largest) {
+  return static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(INT16_MAX / (256 * largest))));
+}
+
+PanelsAttr sinter::getCodePanels(DenseI8ArrayAttr values, TargetAttr target) {
+  ArrayRef<int8_t> numbers = values.asArrayRef();
+  int64_t range = *llvm::max_element(numbers) - *llvm::min_element(numbers);
+  if (range == 0 || !target || (!hasByteDot(target) && getSumsOfHalves(range) == 0))
+    return nullptr;
+  PanelsAttr panels = getIntegerPanels(IntegerType::get(values.getContext(), 4), target);
+  return PanelsAttr::get(values.getContext(), panels.getWidth(), panels.getInterleave(),
+                         panels.getDepth(), values);
+}
+
+int64_t sinter::getStoredBits(RankedTensorType matrix) {
+  return getCodeValues(matrix).empty() ? matrix.getElementTypeBitWidth() : 4;
+}
+
+ArrayRef<int8_t> sinter::getCodeValues(RankedTensorType matrix) {
+  auto panels = dyn_cast_or_null<PanelsAttr>(matrix.getEncoding());
+  return panels && panels.getValues() ? panels.getValues().asArrayRef() : ArrayRef<int8_t>();
+}
+
 PanelsAttr sinter::getRowPanel(RankedTensorType rows) {
   constexpr int64_t pieceElements = 32;
   return PanelsAttr::get(rows.getContext(), llvm::alignTo(rows.getDimSize(1), pieceElements),

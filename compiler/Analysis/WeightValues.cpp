@@ -26,3 +26,20 @@ llvm::DenseSet<Value> sinter::findWeightValues(func::FuncOp entry) {
   return findValuesFrom(
       entry, {SinterDialect::kParameter, SinterDialect::kPreprocessed, SinterDialect::kState});
 }
+
+DenseI8ArrayAttr sinter::findCodeValues(Value matrix) {
+  auto argument = dyn_cast<BlockArgument>(matrix);
+  if (argument) {
+    auto entry = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return entry ? entry.getArgAttrOfType<DenseI8ArrayAttr>(argument.getArgNumber(),
+                                                            SinterDialect::kValues)
+                 : nullptr;
+  }
+  Operation *op = matrix.getDefiningOp();
+  if (!isa<MoveOpInterface, ConcatOp>(op))
+    return nullptr;
+  DenseI8ArrayAttr values = findCodeValues(op->getOperand(0));
+  bool isCommon = llvm::all_of(op->getOperands(),
+                               [&](Value operand) { return findCodeValues(operand) == values; });
+  return isCommon ? values : nullptr;
+}

@@ -13,4 +13,8 @@ llvm::DenseSet<mlir::Value> findParameterValues(mlir::func::FuncOp entry);
 /// states, and what is computed from them alone is the same wherever in the step it is computed.
 llvm::DenseSet<mlir::Value> findWeightValues(mlir::func::FuncOp entry);
 
+/// The only numbers that a matrix of bytes has, where it is moved from parameters that all say the
+/// same ones (`sinter.values`); null elsewhere.
+mlir::DenseI8ArrayAttr findCodeValues(mlir::Value matrix);
+
 } // namespace sinter

@@ -458,9 +458,12 @@ private:
                                              layout.getTransposed()));
     }
     fb::Slice out = toFb(pack.getOut());
+    std::vector<int8_t> values;
+    if (std::optional<ArrayRef<int8_t>> given = pack.getValues())
+      values = *given;
     return fb::CreatePackDirect(builder, pack.getK(), pack.getN(), ::toFb(pack.getDtype()),
                                 pack.getWidth(), pack.getInterleave(), pack.getDepth(), &sources,
-                                &out);
+                                &out, values.empty() ? nullptr : &values);
   }
 
   //===--------------------------------------------------------------------===//

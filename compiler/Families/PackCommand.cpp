@@ -123,7 +123,8 @@ FailureOr<PackCommand> sinter::matchPack(const OpSet &ops, std::string &reason) 
   PackCommand pack;
   pack.k = op.getOperand().getType().getDimSize(0);
   pack.n = op.getOperand().getType().getDimSize(1);
-  pack.dtype = asBytes(op.getType().getElementType());
+  pack.dtype = panels.getValues() ? IntegerType::get(op.getContext(), 4)
+                                  : asBytes(op.getType().getElementType());
   pack.panels = panels;
   if (failed(PackMatcher(pack, ops, reason).match(op)))
     return failure();

@@ -51,7 +51,7 @@ struct PackFamily : KernelFamily {
     CommandInfo info = describeCommand(fusion, commands.getTarget());
     plan::PackOp::create(
         builder, fusion.getLoc(), pack->k, pack->n, pack->dtype, pack->panels.getWidth(),
-        pack->panels.getInterleave(), pack->panels.getDepth(), sources,
+        pack->panels.getInterleave(), pack->panels.getDepth(), pack->panels.getValues(), sources,
         commands.makeSlice(fusion.getResult(0)), builder.getArrayAttr(layouts), info.flops,
         info.narrowFlops, info.byteFlops, info.nibbleFlops, info.bytes, info.sharedBytes,
         info.privateBytes, info.predictedNs, info.label, info.layer, stringifyStage(info.stage));

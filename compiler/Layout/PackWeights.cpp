@@ -41,11 +41,17 @@ private:
     auto type = cast<RankedTensorType>(matrix.getType());
     PanelsAttr panels = getPanels(type.getElementType(), target);
     if (type.getElementTypeBitWidth() <= 8)
-      panels = isOneSumOfBytes(matmul) ? getBytePanels(&getContext(), target)
-                                       : getIntegerPanels(type.getElementType(), target);
+      panels = isOneSumOfBytes(matmul) ? getBytePanels(&getContext(), target) : getPanelsOf(matrix);
     else if (matmul.getScales())
       panels = getScaledPanels(&getContext(), target);
     return pack(builder, matmul, matrix, panels);
+  }
+
+  /// Those of integers: of bytes that are sixteen values alone, their codes.
+  PanelsAttr getPanelsOf(Value integers) {
+    DenseI8ArrayAttr values = findCodeValues(integers);
+    PanelsAttr codes = values ? getCodePanels(values, target) : nullptr;
+    return codes ? codes : getIntegerPanels(getElementTypeOrSelf(integers), target);
   }
 
   Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix, PanelsAttr panels) {
@@ -127,8 +133,8 @@ private:
     function.walk([&](GroupedMatmulOp matmul) {
       Value rhs = matmul.getRhs();
       auto type = cast<RankedTensorType>(rhs.getType());
-      PanelsAttr panels = matmul.getScales() ? getIntegerPanels(type.getElementType(), target)
-                                             : getPanels(type.getElementType(), target);
+      PanelsAttr panels =
+          matmul.getScales() ? getPanelsOf(rhs) : getPanels(type.getElementType(), target);
       if (!constants.contains(rhs) || type.getEncoding() || !matmul.getTransposeRhs() ||
           matmul.getN() % panels.getWidth() != 0)
         return;

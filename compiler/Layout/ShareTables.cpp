@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/WeightValues.h"
 #include "compiler/Layout/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -24,6 +25,7 @@ struct TableUses {
   SmallVector<LookupOpInterface> lookups = {};
   PackOp panels = nullptr;    ///< the table transposed, all its numbers as they are
   PackOp rounded = nullptr;   ///< rounded ones
+  PackOp codes = nullptr;     ///< what numbers them, which lookups do not read
   Operation *other = nullptr; ///< an op that reads it, or what is made of it, otherwise
 
   /// Follows the table to the panels that are made of it.
@@ -38,7 +40,7 @@ struct TableUses {
                transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0})
         collect(transpose, !transposed, rounds);
       else if (auto pack = dyn_cast<PackOp>(user); pack && transposed)
-        (rounds ? rounded : panels) = pack;
+        (rounds ? rounded : getCodeValues(pack.getType()).empty() ? panels : codes) = pack;
       else
         other = user;
     }
@@ -79,7 +81,7 @@ private:
   void share(func::FuncOp function, Value table) {
     TableUses uses{table};
     uses.collect(table, /*transposed=*/false, /*rounds=*/false);
-    if (!uses.panels && !uses.rounded)
+    if (!uses.panels && !uses.rounded && !uses.codes)
       return;
     StringRef name = getName(function, table);
     auto opts = remark::RemarkOpts::name("SharedTable")
@@ -89,7 +91,8 @@ private:
     if (uses.other || !uses.panels) {
       std::string reason = uses.other
                                ? uses.other->getName().getStringRef().str() + " reads it, too"
-                               : "their numbers are rounded";
+                           : uses.codes ? "they hold codes of four bits"
+                                        : "their numbers are rounded";
       remark::missed(table.getLoc(), opts)
           << llvm::formatv("{0} stays as it is beside its panels, {1:F1} MB more: {2}", name,
                            megabytes, reason)

@@ -65,6 +65,8 @@ std::string sinter::getCacheKey(const CompileRequest &request) {
     hasher.add(static_cast<uint64_t>(format.hasMinima));
     hasher.add(static_cast<uint64_t>(format.roundsRows));
     hasher.add(static_cast<uint64_t>(format.scaleType));
+    for (int8_t value : format.values.value_or(CodeValues()))
+      hasher.add(static_cast<uint64_t>(value));
   }
   hasher.add(request.contents.metadata);
   hasher.add(request.contents.attachments);

@@ -185,8 +185,13 @@ ReferenceTensor GeneratedInputs::make(func::FuncOp function, unsigned index, int
   RankedTensorType type = getWholeType(attributes, function.getArgumentTypes()[index]);
   if (StringRef name = getBoundName(attributes, SinterDialect::kState); !name.empty())
     return makeState(name, attributes, type);
-  if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty())
-    return makeParameter(name, type);
+  if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty()) {
+    ReferenceTensor parameter = makeParameter(name, type);
+    if (auto values = attributes.getAs<DenseI8ArrayAttr>(SinterDialect::kValues))
+      for (double &value : parameter.data())
+        value = values[static_cast<int64_t>(value) & 15];
+    return parameter;
+  }
   StringRef name = getBoundName(attributes, SinterDialect::kInput);
   return makeInput(name.empty() ? "argument " + std::to_string(index) : name.str(), type, step);
 }

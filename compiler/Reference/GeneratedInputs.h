@@ -34,7 +34,7 @@ struct GeneratedInputs {
   /// of what is split over ranks, all of it.
   ///
   ///   parameters        normal numbers of a deviation that keeps products near 1; of integers
-  ///                     any but the least
+  ///                     any but the least, or of their values
   ///   states            zero, as the runtime has them, a parameter, or a gradient
   ///   tokens, targets   below the vocabulary
   ///   count, start      1 at least and `chunk` at most; so that all steps fit into max_sequence,

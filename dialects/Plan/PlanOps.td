@@ -319,7 +319,8 @@ def PackOp : Plan_Command<"pack"> {
     See `Pack` in Executable.fbs. C1: one layout in `source_layouts` a source; their n add up to n.
   }];
   let arguments = !con((ins I64Attr:$k, I64Attr:$n, TypeAttr:$dtype, I64Attr:$width, I64Attr:$interleave,
-                        I64Attr:$depth, Variadic<Plan_SliceType>:$sources, Plan_SliceType:$out,
+                        I64Attr:$depth, OptionalAttr<DenseI8ArrayAttr>:$values,
+                        Variadic<Plan_SliceType>:$sources, Plan_SliceType:$out,
                         TypedArrayAttrBase<Plan_PackSourceAttr, "layouts">:$source_layouts), metrics);
   let assemblyFormat = "`(` $sources `)` `->` `(` $out `)` attr-dict";
   let hasVerifier = 1;

@@ -84,8 +84,9 @@ LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
   if (!op->hasAttr(kEntry))
     return success();
   std::string what = "argument " + std::to_string(index);
-  if (failed(verifyName(op, what, attribute, {kParameter, kPreprocessed, kState, kInput, kFlight},
-                        {kDonated, kRole, kInitializer, kSharding, kWhole, kBox, kReceive})))
+  if (failed(
+          verifyName(op, what, attribute, {kParameter, kPreprocessed, kState, kInput, kFlight},
+                     {kDonated, kRole, kInitializer, kValues, kSharding, kWhole, kBox, kReceive})))
     return failure();
   StringRef key = attribute.getName();
   auto function = dyn_cast<FunctionOpInterface>(op);
@@ -110,6 +111,13 @@ LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
     if (role.getValue() == Role::KvCache && (!type || type.getRank() != 4))
       return op->emitError("expected a KV cache to be [batch, positions, heads, head size], got ")
              << what << " of type " << function.getArgumentTypes()[index];
+  }
+  if (key == kValues) { // dialect_c8
+    auto values = dyn_cast<DenseI8ArrayAttr>(attribute.getValue());
+    if (!values || values.size() != 16 || !attributes.contains(kParameter) ||
+        !getElementTypeOrSelf(function.getArgumentTypes()[index]).isInteger(8))
+      return op->emitError("expected '")
+             << key << "' of " << what << " to be 16 bytes, of a parameter of i8";
   }
   if (key == kInitializer) { // dialect_c4
     if (!isa<NormalAttr>(attribute.getValue()))

@@ -26,6 +26,15 @@ static std::string checkRank(ArrayRef<int64_t> shape, size_t rank) {
 // Panels: [k, n] -> [n / width][k / interleave][width][interleave]; [g, k, n] one after another
 //===----------------------------------------------------------------------===//
 
+LogicalResult PanelsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t,
+                                 int64_t interleave, int64_t depth, DenseI8ArrayAttr values) {
+  constexpr int64_t codes = 16, integersOfWord = 4, depthOfIntegers = 32;
+  if (values && (values.size() != codes || interleave != integersOfWord ||
+                 depth != depthOfIntegers)) // panels_c1
+    return emitError() << "expected panels of 16 values, with interleave 4 and depth 32";
+  return success();
+}
+
 std::string PanelsAttr::checkShape(ArrayRef<int64_t> shape) const {
   if (shape.size() == 3 && shape[2] % getWidth() == 0)
     return {};
@@ -46,7 +55,8 @@ static int64_t getPanelElements(PanelsAttr panels, int64_t k) {
 int64_t PanelsAttr::getStorageElements(ArrayRef<int64_t> shape) const {
   int64_t k = shape[shape.size() - 2], n = shape.back();
   int64_t matrices = shape.size() == 3 ? shape[0] : 1;
-  return matrices * getPanelElements(*this, k) * llvm::divideCeil(n, getWidth());
+  int64_t elements = matrices * getPanelElements(*this, k) * llvm::divideCeil(n, getWidth());
+  return getValues() ? elements / 2 : elements;
 }
 
 AffineMap PanelsAttr::getOffsetMap(ArrayRef<int64_t> shape) const {

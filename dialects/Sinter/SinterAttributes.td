@@ -72,12 +72,20 @@ def Sinter_PanelsAttr : Sinter_LayoutAttr<"Panels", "panels"> {
     transposed right-hand side, padded to whole 32: of each 32 elements byte `j` has element `j` in
     its lower half and element `j + 16` in its upper one.
 
+    With `values`, sixteen of them, a matrix of bytes that has no others is kept in four bits an
+    element, which number them, in panels as of integers of four bits: C1: of interleave 4.
+
     Panels of bytes with interleave 4 are for instructions that multiply unsigned by signed bytes,
     where what is signed has 128 added. They end with a row of `width` integers of 32 bits that
     take it off again: -128 times the sum of each column.
   }];
-  let parameters = (ins "int64_t":$width, "int64_t":$interleave, "int64_t":$depth);
+  let parameters = (ins "int64_t":$width, "int64_t":$interleave, "int64_t":$depth,
+                        OptionalParameter<"::mlir::DenseI8ArrayAttr">:$values);
+  let builders = [AttrBuilder<(ins "int64_t":$width, "int64_t":$interleave, "int64_t":$depth), [{
+    return $_get($_ctxt, width, interleave, depth, ::mlir::DenseI8ArrayAttr());
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Sinter_KeyPanelsAttr : Sinter_LayoutAttr<"KeyPanels", "key_panels"> {

@@ -37,6 +37,9 @@ def SinterDialect : Dialect {
     - `sinter.role = #sinter.role<kv_cache>`: what a state is to the model. One with the role
       `parameter` is trained: it begins as the checkpoint's tensor of its name.
 
+    - `sinter.values = array<i8: 0, 1, 2, ...>`: the sixteen numbers that a parameter of bytes has,
+      and no others.
+
     The type of such an argument is that of the whole tensor, over all devices. Where a module is for
     a grid of them (`sinter.grid = #sinter.grid<data = 2>`), an argument or a result also says which
     part a rank holds, `sinter.sharding = #sinter.sharding<[["data"], []]>`; once the Sharding phase
@@ -52,7 +55,7 @@ def SinterDialect : Dialect {
     C3: a role is a state's; a KV cache is `[batch, positions, heads, head size]`. C4: an
     initializer is that of a parameter, or of a state with the role `parameter`. C5: metadata are
     strings by name. C6: a sharding has a list of axes a dimension, axes of the module's grid.
-    C7: a box is a state's, inside of the tensor.
+    C7: a box is a state's, inside of the tensor. C8: values are sixteen, of a parameter of `i8`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -72,6 +75,8 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kDonated = "sinter.donated";
     static constexpr ::llvm::StringLiteral kRole = "sinter.role";
     static constexpr ::llvm::StringLiteral kInitializer = "sinter.initializer";
+    /// The only numbers that a parameter of bytes has: a DenseI8ArrayAttr of sixteen.
+    static constexpr ::llvm::StringLiteral kValues = "sinter.values";
     /// Of a training step's result before its update: the gradient of the parameter of this name.
     static constexpr ::llvm::StringLiteral kGradient = "sinter.gradient";
     /// Marks an op of the backward pass that does one of the forward pass again (a unit attribute,

@@ -1,8 +1,8 @@
 #include "frontends/Gguf/GgufBlocks.h"
+#include "runtime/Base/Float8.h"
 #include "runtime/Base/HalfFloat.h"
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cstring>
 
@@ -114,7 +114,7 @@ void splitQ80(const std::byte *block, const BlockParts &parts) {
 }
 
 /// What four bits stand for in the IQ4 types.
-constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+constexpr CodeValues kIq4Values = {-127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113};
 
 // x = d table[q]
@@ -131,16 +131,13 @@ void splitIq4Nl(const std::byte *block, const BlockParts &parts) {
 
 // OCP's MXFP4: x = 2^(e - 127) times an e2m1 number, here twice that and half the power.
 void splitMxfp4(const std::byte *block, const BlockParts &parts) {
-  constexpr int8_t twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
   Fields fields(block);
-  uint32_t e = *fields.bytes(1);
-  // 2^-128 and 2^-127 are subnormal.
-  *parts.scales = std::bit_cast<float>(e < 2 ? uint32_t(0x00200000) << e : (e - 1) << 23);
+  *parts.scales = halfOfE8M0(*fields.bytes(1));
   int8_t *out = parts.integers;
   const uint8_t *q = fields.bytes(16);
   for (int i = 0; i < 16; ++i) {
-    out[i] = twice[low(q[i])];
-    out[i + 16] = twice[high(q[i])];
+    out[i] = twiceE2M1[low(q[i])];
+    out[i + 16] = twiceE2M1[high(q[i])];
   }
 }
 
@@ -260,6 +257,11 @@ void splitIq4Xs(const std::byte *block, const BlockParts &parts) {
   }
 }
 
+/// Codes of four bits, 32 of which share a scale.
+template <DType ScaleType, const CodeValues &Values>
+constexpr IntegerFormat kCodes = {
+    .dtype = DType::I8, .group = 32, .scaleType = ScaleType, .values = Values};
+
 constexpr GgufType kTypes[] = {
     {0, "F32", 1, 4, DType::F32},
     {1, "F16", 1, 2, DType::F16},
@@ -273,10 +275,10 @@ constexpr GgufType kTypes[] = {
     {12, "Q4_K", kSuper, 144, {}, splitQ4K, {DType::I4, 32, DType::F32, true}},
     {13, "Q5_K", kSuper, 176, {}, splitQ5K, {DType::I8, 32, DType::F32, true}},
     {14, "Q6_K", kSuper, 210, {}, splitQ6K, {DType::I8, 16}},
-    {20, "IQ4_NL", kBlock, 18, {}, splitIq4Nl, {DType::I8, 32, DType::F16}},
-    {23, "IQ4_XS", kSuper, 136, {}, splitIq4Xs, {DType::I8, 32}},
+    {20, "IQ4_NL", kBlock, 18, {}, splitIq4Nl, kCodes<DType::F16, kIq4Values>},
+    {23, "IQ4_XS", kSuper, 136, {}, splitIq4Xs, kCodes<DType::F32, kIq4Values>},
     {30, "BF16", 1, 2, DType::BF16},
-    {39, "MXFP4", kBlock, 17, {}, splitMxfp4, {DType::I8, 32}},
+    {39, "MXFP4", kBlock, 17, {}, splitMxfp4, kCodes<DType::BF16, twiceE2M1>},
 };
 
 } // namespace

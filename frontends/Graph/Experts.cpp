@@ -138,12 +138,24 @@ private:
     if (first.weight.layout == WeightRef::Layout::InOut) {
       // All of them lie in one tensor.
       int64_t count = spec.expertCount, out = first.weight.tensorOut / count;
-      Value all = graph.cast(parts.getParameter(first.weight.tensor, {count, first.in, out}),
-                             graph.getF32());
-      // What does not change is turned once, as weights are prepared: kernels take panels of it.
-      if (!parts.trains)
-        all = graph.transpose(all, {0, 2, 1});
-      result = graph.groupedMatmul(rows, all, route, /*transposeRhs=*/!parts.trains);
+      if (const IntegerFormat *format = findCommonFormat(matrices)) {
+        ScaledMatrix all =
+            parts.getScaledMatrix(first.weight.tensor, count * out, first.in, *format);
+        auto ofExperts = [&](Value part) {
+          int64_t width = cast<RankedTensorType>(part.getType()).getDimSize(1);
+          return graph.reshape(part, {count, out, width});
+        };
+        result = graph.groupedMatmul(rows, ofExperts(all.numbers), route, /*transposeRhs=*/true,
+                                     ofExperts(all.scales),
+                                     all.minima ? ofExperts(all.minima) : Value());
+      } else {
+        Value all = graph.cast(parts.getParameter(first.weight.tensor, {count, first.in, out}),
+                               graph.getF32());
+        // What does not change is turned once, as weights are prepared: kernels take panels of it.
+        if (!parts.trains)
+          all = graph.transpose(all, {0, 2, 1});
+        result = graph.groupedMatmul(rows, all, route, /*transposeRhs=*/!parts.trains);
+      }
     } else {
       ScaledMatrix all = stackMatrices(matrices);
       result = graph.groupedMatmul(rows, all.numbers, route, /*transposeRhs=*/true, all.scales,

@@ -58,7 +58,7 @@ Value GraphBuilder::getInput(StringRef name, Shape shape, Type elementType) {
 }
 
 Value GraphBuilder::getParameter(StringRef name, Shape shape, Type elementType,
-                                 std::optional<Initializer> initializer) {
+                                 std::optional<Initializer> initializer, ArrayRef<int8_t> values) {
   Value &parameter = parameters[name];
   if (parameter)
     return parameter;
@@ -68,6 +68,9 @@ Value GraphBuilder::getParameter(StringRef name, Shape shape, Type elementType,
         builder.getNamedAttr(SinterDialect::kInitializer,
                              NormalAttr::get(builder.getContext(), llvm::APFloat(initializer->mean),
                                              llvm::APFloat(initializer->deviation))));
+  if (!values.empty())
+    more.push_back(
+        builder.getNamedAttr(SinterDialect::kValues, builder.getDenseI8ArrayAttr(values)));
   return parameter = addArgument(RankedTensorType::get(shape, elementType),
                                  SinterDialect::kParameter, name, more);
 }

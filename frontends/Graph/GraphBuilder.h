@@ -42,8 +42,10 @@ public:
   mlir::Value getInput(llvm::StringRef name, Shape shape, mlir::Type elementType = nullptr);
   /// A tensor of the checkpoint; asking twice gives the same value.
   /// @param initializer how it begins without a checkpoint; none: as the dialect says.
+  /// @param values the only numbers that it has, of bytes; none: any
   mlir::Value getParameter(llvm::StringRef name, Shape shape, mlir::Type elementType,
-                           std::optional<Initializer> initializer = std::nullopt);
+                           std::optional<Initializer> initializer = std::nullopt,
+                           llvm::ArrayRef<int8_t> values = {});
   /// The value of a state before the step.
   mlir::Value getState(llvm::StringRef name, Shape shape, mlir::Type elementType, Role role);
   /// Sets what a state becomes; each state that was asked for needs a new value.

@@ -51,12 +51,15 @@ ModelParts::ScaledMatrix ModelParts::getScaledMatrix(const std::string &name, in
   Type number = IntegerType::get(graph.getContext(), format.dtype == DType::I4 ? 4 : 8);
   if (format.dtype == DType::E4M3)
     number = Float8E4M3FNType::get(graph.getContext());
-  auto getPart = [&](std::string_view suffix, int64_t width, Type type) {
-    return graph.getParameter(name + std::string(suffix), {rows, width}, type);
+  auto getPart = [&](std::string_view suffix, int64_t width, Type type,
+                     ArrayRef<int8_t> values = {}) {
+    return graph.getParameter(name + std::string(suffix), {rows, width}, type, std::nullopt,
+                              values);
   };
   int64_t groups = columns / format.group;
   ScaledMatrix matrix;
-  matrix.numbers = getPart(integersSuffix, columns, number);
+  matrix.numbers = getPart(integersSuffix, columns, number,
+                           format.values ? ArrayRef<int8_t>(*format.values) : ArrayRef<int8_t>());
   matrix.scales = getPart(scalesSuffix, groups, getFloat(format.scaleType));
   if (format.hasMinima)
     matrix.minima = getPart(minimaSuffix, groups, graph.getF32());

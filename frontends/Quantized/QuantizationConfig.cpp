@@ -236,6 +236,13 @@ Expected<void> readGptq(ConfigReader &config, QuantizationConfig &result) {
   return config.finish();
 }
 
+/// All is in the tensors, whichever layers have them.
+Expected<void> readMxfp4(ConfigReader &config, QuantizationConfig &result) {
+  config.ignore({"modules_to_not_convert", "dequantize"});
+  result.schemes.push_back({.scales = Scales::Group, .groupSize = 32});
+  return config.finish();
+}
+
 } // namespace
 
 Expected<std::optional<QuantizationConfig>> readQuantizationConfig(std::string_view configText,
@@ -262,9 +269,13 @@ Expected<std::optional<QuantizationConfig>> readQuantizationConfig(std::string_v
   } else if (name == "gptq") {
     result.method = QuantizationMethod::Gptq;
     SINTER_CHECK(readGptq(config, result));
+  } else if (name == "mxfp4") {
+    result.method = QuantizationMethod::Mxfp4;
+    SINTER_CHECK(readMxfp4(config, result));
   } else {
     return fail(where + ": quant_method '" + name + "'", "is not supported",
-                "use compressed-tensors, fp8, awq or gptq, or the model without quantization");
+                "use compressed-tensors, fp8, awq, gptq or mxfp4, or the model without "
+                "quantization");
   }
   return result;
 }

@@ -21,6 +21,7 @@ enum class QuantizationMethod {
   Fp8,               ///< transformers' "fp8": e4m3 with scales of blocks
   Awq,               ///< AutoAWQ's, version "gemm"
   Gptq,              ///< AutoGPTQ's and GPTQModel's
+  Mxfp4,             ///< gpt-oss's: experts of OCP's MXFP4
 };
 
 /// How the weights of a kind are quantized.

@@ -54,6 +54,8 @@ private:
                  ? std::optional(tensor.name.substr(0, tensor.name.size() - ending.size()))
                  : std::nullopt;
     };
+    if (config.method == QuantizationMethod::Mxfp4)
+      return before("_blocks");
     if (config.method == QuantizationMethod::Awq || config.method == QuantizationMethod::Gptq)
       return before(".qweight");
     if (tensor.dtypeName == "I8" || tensor.dtypeName == "F8_E4M3")
@@ -64,6 +66,8 @@ private:
   Expected<void> joinLayer(const std::string &layer, const Tensor &codes) {
     used.insert(&codes);
     auto made = [&]() -> Expected<QuantizedWeight> {
+      if (config.method == QuantizationMethod::Mxfp4)
+        return joinMxfp4(layer, codes);
       if (codes.shape.size() != 2 || codes.shape[0] < 1 || codes.shape[1] < 1)
         return mistake(codes, "it is no matrix");
       switch (config.method) {
@@ -75,19 +79,24 @@ private:
         return joinAwq(layer, codes);
       case QuantizationMethod::Gptq:
         return joinGptq(layer, codes);
+      case QuantizationMethod::Mxfp4:
+        break;
       }
       return mistake(codes, "its method is not known");
     };
     SINTER_TRY(QuantizedWeight weight, made());
     Tensor tensor;
-    tensor.name = layer + ".weight";
+    bool isOfExperts = config.method == QuantizationMethod::Mxfp4;
+    tensor.name = isOfExperts ? layer : layer + ".weight";
     if (byName.contains(tensor.name) && byName.at(tensor.name) != &codes)
       return mistake(codes, "the layer has a '" + tensor.name + "', too");
     tensor.dtype = DType::F32;
     tensor.dtypeName =
         weight.codes.element == Element::E4M3 ? "fp8" : "int" + std::to_string(weight.codes.bits);
     tensor.shape = {weight.codes.rows, weight.codes.columns};
-    if (weight.isTransposed)
+    if (isOfExperts)
+      tensor.shape = {weight.matrices, weight.codes.columns, weight.codes.rows / weight.matrices};
+    else if (weight.isTransposed)
       std::swap(tensor.shape[0], tensor.shape[1]);
     tensor.data = codes.data;
     tensor.file = codes.file;
@@ -300,7 +309,7 @@ private:
   }
 
   //===------------------------------------------------------------------===//
-  // fp8, AWQ, GPTQ
+  // fp8, AWQ, GPTQ, MXFP4
   //===------------------------------------------------------------------===//
 
   Expected<QuantizedWeight> joinFp8(const std::string &layer, const Tensor &codes) {
@@ -374,6 +383,38 @@ private:
     if (order) {
       SINTER_TRY(weight.groupOf, readOrder(*order, columns, sizes.columns, sizes.columnGroup));
     }
+    return weight;
+  }
+
+  /// `X_blocks` [experts, out, in / 32, 16], two codes a byte, the lower half first, and `X_scales`
+  /// [experts, out, in / 32] of e8m0, as transformers' integrations/mxfp4.py reads them.
+  Expected<QuantizedWeight> joinMxfp4(const std::string &layer, const Tensor &codes) {
+    constexpr int64_t group = 32, groupBytes = 16, wordsOfGroup = group * 4 / wordBits;
+    const std::vector<int64_t> &shape = codes.shape;
+    if (codes.dtype != DType::U8 || shape.size() != 4 || shape.back() != groupBytes ||
+        std::ranges::find(shape, 0) != shape.end())
+      return mistake(codes, "it is no U8 [experts, outputs, groups, 16]");
+    SINTER_TRY(const Tensor *scales, get(layer + "_scales"));
+    if (scales->dtype != DType::U8 ||
+        scales->shape != std::vector<int64_t>{shape[0], shape[1], shape[2]})
+      return mistake(*scales, "it is no U8 of the groups of '" + codes.name + "'");
+    QuantizedWeight weight;
+    int64_t rows = shape[0] * shape[1], groups = shape[2];
+    weight.columnGroup = group;
+    weight.isTransposed = true;
+    weight.matrices = shape[0];
+    weight.codes = {.data = codes.data,
+                    .rows = rows,
+                    .columns = groups * group,
+                    .element = Element::Bits,
+                    .rowStride = groups * wordsOfGroup,
+                    .bits = 4,
+                    .values = &twiceE2M1};
+    weight.scales = {.data = scales->data,
+                     .rows = rows,
+                     .columns = groups,
+                     .element = Element::HalfE8M0,
+                     .rowStride = groups};
     return weight;
   }
 

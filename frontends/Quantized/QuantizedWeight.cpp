@@ -41,25 +41,27 @@ void QuantizedWeight::decodeRows(int64_t first, int64_t count, float *out) const
 TensorDecoder QuantizedWeight::getDecoder() const {
   constexpr int64_t transposedRows = 16; // a cache line of each column
   int64_t step = isTransposed ? transposedRows : codes.getRowsTogether();
-  auto items = static_cast<uint64_t>((codes.rows + step - 1) / step);
-  return {items, [weight = *this, step](uint64_t begin, uint64_t end, std::byte *bytes) {
-            auto *out = reinterpret_cast<float *>(bytes);
-            int64_t rows = weight.codes.rows, columns = weight.codes.columns;
-            std::vector<float> block;
-            for (auto item = static_cast<int64_t>(begin); item < static_cast<int64_t>(end);
-                 ++item) {
-              int64_t first = item * step, count = std::min(step, rows - first);
-              if (!weight.isTransposed) {
-                weight.decodeRows(first, count, out + first * columns);
-                continue;
-              }
-              block.resize(static_cast<size_t>(count * columns));
-              weight.decodeRows(first, count, block.data());
-              for (int64_t column = 0; column < columns; ++column)
-                for (int64_t row = 0; row < count; ++row)
-                  out[column * rows + first + row] = block[row * columns + column];
-            }
-          }};
+  int64_t rows = codes.rows / matrices, itemsOfMatrix = (rows + step - 1) / step;
+  auto items = static_cast<uint64_t>(matrices * itemsOfMatrix);
+  return {
+      items, [=, weight = *this](uint64_t begin, uint64_t end, std::byte *bytes) {
+        auto *out = reinterpret_cast<float *>(bytes);
+        int64_t columns = weight.codes.columns;
+        std::vector<float> block;
+        for (auto item = static_cast<int64_t>(begin); item < static_cast<int64_t>(end); ++item) {
+          int64_t first = item % itemsOfMatrix * step, count = std::min(step, rows - first);
+          int64_t above = item / itemsOfMatrix * rows; // in matrices before this one
+          if (!weight.isTransposed) {
+            weight.decodeRows(first, count, out + first * columns);
+            continue;
+          }
+          block.resize(static_cast<size_t>(count * columns));
+          weight.decodeRows(above + first, count, block.data());
+          for (int64_t column = 0; column < columns; ++column)
+            for (int64_t row = 0; row < count; ++row)
+              out[above * columns + column * rows + first + row] = block[row * columns + column];
+        }
+      }};
 }
 
 TensorDecoder QuantizedWeight::decodeIntegers(int shift) const {
@@ -96,9 +98,10 @@ static bool hasNan(std::span<const std::byte> codes) {
 }
 
 DType QuantizedWeight::getScaleType() const {
-  return scales.element == StoredMatrix::Element::F16    ? DType::F16
-         : scales.element == StoredMatrix::Element::BF16 ? DType::BF16
-                                                         : DType::F32;
+  using Element = StoredMatrix::Element;
+  return scales.element == Element::F16                                           ? DType::F16
+         : scales.element == Element::BF16 || scales.element == Element::HalfE8M0 ? DType::BF16
+                                                                                  : DType::F32;
 }
 
 TensorDecoder QuantizedWeight::decodeGroups(int64_t group, bool ofMinima, int shift) const {
@@ -139,12 +142,16 @@ std::optional<IntegerMatrix> QuantizedWeight::getIntegers() const {
   if ((!isInteger && !isFp8) || groupOf || isNarrow || (isFp8 && zeros))
     return std::nullopt;
   // Signed codes go from -offset on, those without an offset from 0 on.
-  bool countsFromZero = codes.element == Element::Bits && codes.offset == 0;
+  bool countsFromZero = codes.element == Element::Bits && codes.offset == 0 && !codes.values;
   if (countsFromZero && !zeros)
     return std::nullopt;
   int shift = countsFromZero ? 1 << (codes.bits - 1) : 0;
   IntegerMatrix matrix;
-  matrix.format.dtype = isFp8 ? DType::E4M3 : codes.bits <= 4 ? DType::I4 : DType::I8;
+  matrix.format.dtype = isFp8                              ? DType::E4M3
+                        : codes.bits <= 4 && !codes.values ? DType::I4
+                                                           : DType::I8;
+  if (codes.values)
+    matrix.format.values = *codes.values;
   matrix.format.group = group;
   matrix.format.scaleType = getScaleType();
   matrix.format.hasMinima = zeros.has_value();

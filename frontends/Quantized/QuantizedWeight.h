@@ -21,6 +21,7 @@ struct QuantizedWeight {
   int64_t rowGroup = 1, columnGroup = 1;
   std::shared_ptr<const std::vector<uint32_t>> groupOf; ///< of each column; null: in order
   bool isTransposed = false;                            ///< wanted as [columns, rows]
+  int64_t matrices = 1; ///< that the rows are those of, each wanted transposed by itself
   /// Whether what is multiplied is meant to be rounded to 8 bits, row by row.
   bool roundsRows = false;
 

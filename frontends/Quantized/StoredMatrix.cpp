@@ -47,6 +47,8 @@ void StoredMatrix::read(int64_t first, int64_t count, float *out) const {
                                 [](int8_t value) { return static_cast<float>(value); });
   case Element::E4M3:
     return readElements<uint8_t>(*this, first, count, out, e4m3ToFloat);
+  case Element::HalfE8M0:
+    return readElements<uint8_t>(*this, first, count, out, halfOfE8M0);
   case Element::Bits:
     return readBits(first, count, out);
   }
@@ -65,7 +67,8 @@ void StoredMatrix::readBits(int64_t first, int64_t count, float *out) const {
     uint32_t value = load<uint32_t>(data, word) >> shift;
     if (shift + bits > wordBits)
       value |= load<uint32_t>(data, word + stride) << (wordBits - shift);
-    return static_cast<float>(static_cast<int>(value & mask) - offset);
+    int code = static_cast<int>(value & mask);
+    return static_cast<float>(values ? (*values)[code] : code - offset);
   };
   bool byRows = columnStride == 1;
   int64_t outer = byRows ? count : columns, inner = byRows ? columns : count;

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/Weights/IntegerFormat.h"
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,7 +20,8 @@ namespace sinter {
 
 /// A matrix [rows, columns] in the bytes of a tensor.
 struct StoredMatrix {
-  enum class Element { F32, F16, BF16, I8, E4M3, Bits };
+  /// HalfE8M0: half of the number of an e8m0, where numbers are twice those that codes stand for.
+  enum class Element { F32, F16, BF16, I8, E4M3, HalfE8M0, Bits };
 
   std::span<const std::byte> data;
   int64_t rows = 0, columns = 0;
@@ -31,6 +33,8 @@ struct StoredMatrix {
   /// Of Bits: how many a code has, from 1 to 8, and what is subtracted from it.
   int bits = 8, offset = 0;
   bool isPackedByRows = false; ///< codes of a word are of different rows
+  /// What codes of four bits stand for; null: themselves.
+  const CodeValues *values = nullptr;
   /// The code of index 8 i + j along the packed dimension is the one at 8 i + order[j]; null where
   /// the order is the plain one.
   const uint8_t *order = nullptr;

@@ -3,7 +3,8 @@
 // The format of "OCP 8-bit Floating Point" E4M3 (float8_e4m3fn): a sign, four bits of exponent with
 // bias 7, three of mantissa, subnormals, no infinities; S.1111.111 alone is NaN. The largest
 // number is 448. And E5M2 (float8_e5m2): the upper half of an IEEE f16, infinities and NaN
-// included; the largest number is 57344.
+// included; the largest number is 57344. E8M0 is the scale of OCP's microscaling formats, a power
+// of two alone.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -40,6 +41,12 @@ inline uint8_t floatToE4M3(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(magnitude);
   uint32_t rounded = bits + 0x7ffff + ((bits >> 20) & 1);
   return sign | static_cast<uint8_t>((rounded - (120u << 23)) >> 20);
+}
+
+/// Half of the number of an e8m0, which is 2^(bits - 127); exact.
+constexpr float halfOfE8M0(uint8_t bits) {
+  // 2^-128 and 2^-127 are subnormal.
+  return std::bit_cast<float>(bits < 2 ? 0x00200000u << bits : (bits - 1u) << 23);
 }
 
 /// f32 from the bits of an e5m2; exact.

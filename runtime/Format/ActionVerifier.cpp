@@ -272,6 +272,7 @@ private:
     if ((layout.width != 16 && layout.width != 32 && layout.width != 64) ||
         (integers && layout.together != 2 && layout.together != 4) ||
         (layout.dtype == DType::I4 && (layout.together != 4 || !layout.isWeightOnly)) ||
+        (!layout.values.empty() && (layout.dtype != DType::I4 || layout.values.size() != 16)) ||
         pack.interleave() != layout.getInterleave() || pack.depth() != layout.getDepth())
       return bad("asks for panels of an unknown layout");
     SINTER_CHECK(scope.verifyWritable(pack.out(), "out"));

@@ -59,7 +59,9 @@ inline PackedRhs panelsOf(const fb::Pack &pack) {
           pack.width(),
           /*isScales=*/!isInteger && pack.depth() == 1,
           /*together=*/isInteger ? pack.interleave() : 1,
-          /*isWeightOnly=*/isInteger && pack.depth() == 32};
+          /*isWeightOnly=*/isInteger && pack.depth() == 32,
+          pack.values() ? std::span(pack.values()->data(), pack.values()->size())
+                        : std::span<const int8_t>()};
 }
 
 /// What a command does with a slice.

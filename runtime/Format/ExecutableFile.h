@@ -27,7 +27,7 @@
 namespace sinter::runtime {
 
 /// The version of the format that this build writes and reads.
-constexpr uint32_t executableVersion = 11;
+constexpr uint32_t executableVersion = 12;
 
 /// Bytes of the header.
 constexpr size_t executableHeaderBytes = 64;

@@ -20,16 +20,18 @@
 
 #include "runtime/Base/DType.h"
 #include <cstdint>
+#include <span>
 
 namespace sinter::runtime {
 
 struct PackedRhs {
   uint64_t k = 0, n = 0;
-  DType dtype = DType::F32;  ///< F32, BF16, I8 or I4; of scales also F16
-  uint64_t width = 64;       ///< 16, 32 or 64
-  bool isScales = false;     ///< numbers: not padded along k
-  uint64_t together = 1;     ///< integers along k that are neighbours: I8 2 or 4, I4 4
-  bool isWeightOnly = false; ///< integers: the other side are numbers; I4: always
+  DType dtype = DType::F32;            ///< F32, BF16, I8 or I4; of scales also F16
+  uint64_t width = 64;                 ///< 16, 32 or 64
+  bool isScales = false;               ///< numbers: not padded along k
+  uint64_t together = 1;               ///< integers along k that are neighbours: I8 2 or 4, I4 4
+  bool isWeightOnly = false;           ///< integers: the other side are numbers; I4: always
+  std::span<const int8_t> values = {}; ///< I4: 16 bytes that codes stand for; empty: themselves
 
   constexpr bool isInteger() const { return dtype == DType::I8 || dtype == DType::I4; }
   /// Whether each element is 16 bits by itself.

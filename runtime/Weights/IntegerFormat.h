@@ -9,13 +9,21 @@
 #pragma once
 
 #include "runtime/Base/DType.h"
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace sinter {
 
 inline constexpr std::string_view integersSuffix = ":integers", scalesSuffix = ":scales",
                                   minimaSuffix = ":minima";
+
+/// What codes of four bits stand for.
+using CodeValues = std::array<int8_t, 16>;
+
+/// Twice the numbers of e2m1, of which OCP's MXFP4 consists.
+inline constexpr CodeValues twiceE2M1 = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 struct IntegerFormat {
   DType dtype = DType::I8;      ///< I8, I4 or E4M3, which all have a byte an element
@@ -24,6 +32,8 @@ struct IntegerFormat {
   bool hasMinima = false;
   /// Whether what is multiplied is meant to be rounded to 8 bits, row by row, too.
   bool roundsRows = false;
+  /// Of I8: these are all the integers that there are, so that four bits tell which.
+  std::optional<CodeValues> values = std::nullopt;
 
   bool operator==(const IntegerFormat &) const = default;
 };

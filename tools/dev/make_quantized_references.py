@@ -5,7 +5,7 @@ quantized layer each, and what it is dequantized, in the type of its scales.
 compressed-tensors' layers are packed and unpacked by PyPI's `compressed-tensors`, AWQ's are read by
 its converter. GPTQ's are packed and read here, by the loops of AutoGPTQ 0.7
 (auto_gptq/nn_modules/qlinear/qlinear_cuda_old.py, `pack` and `forward`), as is transformers' fp8 by
-its definition: each block of the weight times one scale.
+its definition: each block of the weight times one scale. Of MXFP4 transformers reads random bytes.
 
 Needs: pip install compressed-tensors numpy safetensors torch transformers
 """
@@ -21,6 +21,7 @@ from compressed_tensors.entrypoints.convert.converters import AutoAWQConverter
 from compressed_tensors.quantization import QuantizationArgs, QuantizationConfig, QuantizationScheme
 from compressed_tensors.quantization.utils import calculate_qparams
 from safetensors.torch import save_file
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 OUT = pathlib.Path(__file__).parents[2] / "test/unit/Quantized/layers"
 LAYER = "layers.0.proj"
@@ -143,6 +144,15 @@ def fp8():
           {"weight": weight, "weight_scale_inv": scales}, weight.float() * whole)
 
 
+def mxfp4():
+    torch.manual_seed(0)
+    blocks = torch.randint(0, 256, (3, 20, 2, 16), dtype=torch.uint8)
+    scales = torch.randint(0, 250, (3, 20, 2), dtype=torch.uint8)
+    expected = convert_moe_packed_tensors(blocks, scales, dtype=torch.float32)
+    write("mxfp4", {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]},
+          {"weight_blocks": blocks, "weight_scales": scales}, expected)
+
+
 PACKED, INT, FLOAT = (PackedQuantizationCompressor, IntQuantizationCompressor,
                       FloatQuantizationCompressor)
 TOKENS = QuantizationArgs(num_bits=8, strategy="token", dynamic=True)
@@ -167,3 +177,4 @@ gptq("gptq-int3-shuffled", 3, 16, "gptq_v2", ordered=False)
 gptq("gptq-int8", 8, 64, "gptq", ordered=True)
 awq()
 fp8()
+mxfp4()

@@ -22,6 +22,7 @@ import math
 import pathlib
 
 import numpy
+import mxfp4
 import torch
 import torch.nn.functional as F
 import xxhash
@@ -212,6 +213,8 @@ def hugging_face_models():
         "intermediate_size": 20, "swiglu_limit": 0.8, "rope_parameters": {
             "rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "truncate": False,
             "original_max_position_embeddings": 16}})
+    models["gpt_oss-mxfp4"] = ("GptOssConfig", {
+        **models["gpt_oss"][1], "intermediate_size": 64, "num_local_experts": 4})
     models["granitemoeshared"] = ("GraniteMoeSharedConfig", {
         **sparse, "intermediate_size": 20, "num_local_experts": 4, "shared_intermediate_size": 28,
         "residual_multiplier": 0.6, "logits_scaling": 3.0})
@@ -349,11 +352,14 @@ def make_hugging_face(out, config_class, arguments, dtype):
     with torch.no_grad():
         for parameter in [*model.parameters(), *(bias for _, bias in biases)]:
             parameter.copy_(through(parameter, dtype))
+    packed = mxfp4.pack_experts(model) if out.name.endswith("-mxfp4") else {}
     tokens = torch.randint(0, config.vocab_size, (TOKENS,))
     with torch.no_grad():
         logits = model(tokens[None], use_cache=False).logits[0]
     model.to(dtype).save_pretrained(out)
     (out / "generation_config.json").unlink(missing_ok=True)
+    if packed:
+        mxfp4.write_packed(out, packed)
     return tokens, logits
 
 
@@ -731,7 +737,7 @@ FAMILIES = {
     "arcee": torch.bfloat16, "olmo": torch.bfloat16, "glm": torch.bfloat16,
     "deepseek_v2": torch.bfloat16, "deepseek_v2-groups": torch.bfloat16,
     "deepseek_v3": torch.bfloat16, "glm4_moe": torch.bfloat16, "dots1": torch.bfloat16,
-    "gpt_oss": torch.bfloat16, "helium": torch.bfloat16,
+    "gpt_oss": torch.bfloat16, "gpt_oss-mxfp4": torch.bfloat16, "helium": torch.bfloat16,
     "granitemoeshared": torch.bfloat16, "hunyuan_v1_moe": torch.bfloat16,
     "minimax_m2": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
 }

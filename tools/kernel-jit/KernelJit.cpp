@@ -65,6 +65,12 @@ static void writeHalf(char *start, RankedTensorType type, int64_t offset, int8_t
       static_cast<char>(place < row / 2 ? (byte & 0xf0) | (value & 15) : (byte & 15) | value << 4);
 }
 
+/// The number of a value among those that panels have codes of.
+static int8_t findCode(PanelsAttr panels, int8_t value) {
+  ArrayRef<int8_t> values = panels.getValues().asArrayRef();
+  return static_cast<int8_t>(llvm::find(values, value) - values.begin());
+}
+
 /// Panels of four bytes end with -128 times the sums of columns.
 static void addToSum(char *start, RankedTensorType type, int64_t column, int8_t value) {
   auto panels = cast<PanelsAttr>(type.getEncoding());
@@ -83,7 +89,9 @@ void GuardedStorage::write(const ReferenceTensor &tensor) {
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
       addToSum(start, type, i % type.getDimSize(1), static_cast<int8_t>(tensor[i]));
   forElements(type, [&](int64_t i, int64_t offset) {
-    if (panels && type.getElementType().isInteger(4))
+    if (panels && panels.getValues())
+      writeHalf(start, type, offset, findCode(panels, static_cast<int8_t>(tensor[i])));
+    else if (panels && type.getElementType().isInteger(4))
       writeHalf(start, type, offset, static_cast<int8_t>(tensor[i]));
     else if (type.getElementType().isInteger(8) || type.getElementType().isInteger(4))
       start[offset] = static_cast<char>(tensor[i]);

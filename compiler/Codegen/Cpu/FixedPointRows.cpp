@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/FixedPointRows.h"
+#include "compiler/Analysis/KernelLayouts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -23,10 +24,12 @@ int64_t FixedPointRows::getSegment(int64_t group, int64_t k, int64_t together) {
 }
 
 FixedPointRows::FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k,
-                               int64_t segment, int64_t bits, bool ofBytes)
-    : builder(builder), k(k), segment(segment), bits(bits), ofBytes(ofBytes),
+                               int64_t segment, int64_t bits, ArrayRef<int8_t> values, bool ofBytes)
+    : builder(builder), k(k), segment(segment), bits(bits), values(values),
+      offset(values.empty() ? 1 << (bits - 1) : -*llvm::min_element(values)), ofBytes(ofBytes),
       together(bits == 4 ? 4 : builder.getBytesOfWord()), digits(ofBytes ? 1 : getDigits(together)),
-      places(ofBytes ? 1 : together), addsHalves(together == 4 && builder.getBytesOfWord() != 4) {
+      places(ofBytes ? 1 : together), addsHalves(together == 4 && builder.getBytesOfWord() != 4),
+      wordsOfHalves(getSumsOfHalves(values.empty() ? 15 : *llvm::max_element(values) + offset)) {
   // A vector more: what is stored of a short segment reaches over its end.
   rowWords = (llvm::alignTo(depth, segment) + builder.getLanes()) / together;
   rowSegments = llvm::divideCeil(depth, segment);
@@ -83,7 +86,7 @@ void FixedPointRows::copySegment(Value lhs, const LhsPlace &place, int64_t row, 
 }
 
 void FixedPointRows::storeCorrection(Value sumOfDigits, int64_t row, Value at, int64_t part) {
-  Value factor = arith::ConstantIntOp::create(builder, builder.getI32Type(), -(1 << (bits - 1)));
+  Value factor = arith::ConstantIntOp::create(builder, builder.getI32Type(), -offset);
   memref::StoreOp::create(builder, arith::MulIOp::create(builder, sumOfDigits, factor), corrections,
                           builder.add(builder.mul(segmentAt(row, at), 2), part));
 }
@@ -190,15 +193,19 @@ SmallVector<Value> FixedPointRows::unpack(ValueRange words) const {
   auto flip = [&](Value a, int64_t by) -> Value {
     return arith::XOrIOp::create(builder, a, builder.integers(by));
   };
+  SmallVector<int8_t> unsignedValues;
+  for (int8_t value : values)
+    unsignedValues.push_back(static_cast<int8_t>(value + offset));
   SmallVector<Value> vectors;
   for (Value word : words) {
     if (bits == 8) {
       vectors.push_back(flip(word, 0x80808080));
       continue;
     }
-    Value halves = flip(word, 0x88888888);
+    Value halves = values.empty() ? flip(word, 0x88888888) : word;
     auto lower = [&](Value a) -> Value {
-      return arith::AndIOp::create(builder, a, builder.integers(0x0f0f0f0f));
+      Value codes = arith::AndIOp::create(builder, a, builder.integers(0x0f0f0f0f));
+      return values.empty() ? codes : builder.lookUp(unsignedValues, codes);
     };
     vectors.push_back(lower(halves));
     vectors.push_back(lower(arith::ShRUIOp::create(builder, halves, builder.integers(4))));
@@ -233,11 +240,6 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
     }
     return begins;
   };
-  SmallVector<Value> products(rows * digits * vectors);
-  if (addsHalves)
-    llvm::fill(products, builder.zeroHalves());
-  else
-    products = makeBegins();
   auto addWord = [&](Value ofWord, ValueRange carried) {
     SmallVector<Value> next(carried), vectorsOfWord = unpack(weights(ofWord));
     Value place = builder.div(builder.sub(ofWord, begin), together);
@@ -252,14 +254,25 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
   };
   // Many sums fill the registers: without a loop LLVM would add them in another order, and spill.
   constexpr int64_t kFewSums = 6;
-  if (ofBytes && rows * vectors > kFewSums)
-    products = builder.loop(at, builder.add(at, segment), together, products, addWord);
-  else
-    for (int64_t i = 0; i < segment; i += together)
-      products = addWord(builder.add(at, i), products);
-  if (addsHalves)
-    for (auto [product, begin] : llvm::zip_equal(products, makeBegins()))
-      product = builder.addHalves(begin, product);
+  auto addWords = [&](Value first, int64_t count, SmallVector<Value> products) {
+    if (ofBytes && rows * vectors > kFewSums)
+      return builder.loop(first, builder.add(first, count), together, products, addWord);
+    for (int64_t i = 0; i < count; i += together)
+      products = addWord(builder.add(first, i), products);
+    return products;
+  };
+  SmallVector<Value> products;
+  if (!addsHalves)
+    products = addWords(at, segment, makeBegins());
+  int64_t depthOfHalves = addsHalves ? wordsOfHalves * together : segment;
+  for (int64_t i = 0; addsHalves && i < segment; i += depthOfHalves) {
+    SmallVector<Value> halves(rows * digits * vectors, builder.zeroHalves());
+    halves = addWords(builder.add(at, i), std::min(depthOfHalves, segment - i), halves);
+    if (products.empty())
+      products = makeBegins();
+    for (auto [product, half] : llvm::zip_equal(products, halves))
+      product = builder.addHalves(product, half);
+  }
   if (ofBytes)
     return products;
 

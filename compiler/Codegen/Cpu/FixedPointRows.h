@@ -13,7 +13,9 @@
 // Instructions on bytes want one side unsigned. Weights get 8 or 128 added, and the sums begin with
 // what takes it off again: that many times the sum of the segment's digits. Where bytes of 8 bits
 // would saturate (no VNNI), they are widened to 16 bits, and two digits are as wide. Of 4 bits they
-// do not: eight sums of two products, 15 * 128 at most, fit 16 bits.
+// do not: eight sums of two products, 15 * 128 at most, fit 16 bits. Where codes of 4 bits stand
+// for other values, these are looked up with what makes the least of them 0 added, and fewer sums
+// of two products fit.
 //
 //   x = 1.5, -0.25: e = 1, X = 6291456, -1048576, digits (0, 0, 96) and (0, 0, -16).
 //
@@ -47,9 +49,10 @@ public:
   static int64_t getDigits(int64_t together) { return together == 4 ? 3 : 2; }
 
   /// @param depth the most k of a copy; @param k of a whole row @param bits of a weight @param
-  /// ofBytes rows are bytes, not numbers
+  /// values what codes of 4 bits stand for; empty: themselves @param ofBytes rows are bytes, not
+  /// numbers
   FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t depth, int64_t k, int64_t segment,
-                 int64_t bits, bool ofBytes);
+                 int64_t bits, llvm::ArrayRef<int8_t> values, bool ofBytes);
 
   /// Makes elements [kBegin, kEnd) of rows fixed point, whole segments or up to the last k; what is
   /// missing of the last segment is zero.
@@ -79,11 +82,14 @@ private:
 
   VectorBuilder &builder;
   int64_t k, segment, bits;
+  llvm::ArrayRef<int8_t> values;
+  int64_t offset; // that weights have added
   bool ofBytes;
   int64_t together; // weights of a word
   int64_t digits;   // of a number
   int64_t places;   // of digits in `words`
-  bool addsHalves;  // sums of a segment are of 16 bits
+  bool addsHalves;  // sums are of 16 bits, of so many words
+  int64_t wordsOfHalves;
   int64_t rowWords, rowSegments;
   mlir::Value words;       // [row][word][a byte, or `together` digits, the last of four unused]
   mlir::Value scales;      // [row][segment], of numbers

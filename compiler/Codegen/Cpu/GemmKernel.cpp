@@ -100,7 +100,7 @@ public:
       groupSums.emplace(builder, plan.tileRows, plan.kBlock, plan.group);
     if (plan.segment)
       fixedPointRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k, plan.segment,
-                             plan.integerBits, plan.rowScalesArgument.has_value());
+                             plan.integerBits, plan.values, plan.rowScalesArgument.has_value());
     if (plan.scalesSums())
       liftedRows.emplace(builder, plan.tileRows, plan.kBlock, plan.k);
     if (MatmulOp matmul = plan.matmul; plan.usesTiles)
@@ -472,7 +472,8 @@ private:
           continue;
         }
         for (int64_t half : {0, 4})
-          vectors.push_back(builder.widenHalves(words, builder.add(builder.mul(byte, 8), half)));
+          vectors.push_back(
+              builder.widenHalves(words, builder.add(builder.mul(byte, 8), half), plan.values));
       }
     return vectors;
   }

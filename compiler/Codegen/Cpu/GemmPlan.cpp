@@ -107,7 +107,7 @@ LogicalResult findIntegers(GemmPlan &plan) {
   if (failed(scales))
     return failure();
   plan.scalesArgument = *scales;
-  plan.integerBits = plan.matmul.getRhs().getType().getElementTypeBitWidth();
+  plan.integerBits = getStoredBits(plan.matmul.getRhs().getType());
   plan.group = plan.matmul.getGroup();
   bool ofBytes = static_cast<bool>(plan.matmul.getRowScales());
   if ((plan.m < kManyRows || ofBytes) && !plan.bytesOfWord && !plan.isE4M3)
@@ -153,7 +153,8 @@ LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
   }
   if (isOneSumOfBytes(plan.matmul))
     plan.bytesOfWord = hasByteDot(target) ? 4 : 2;
-  bool halves = type.getElementType().isInteger(4);
+  plan.values = getCodeValues(type);
+  bool halves = type.getElementType().isInteger(4) || !plan.values.empty();
   plan.isE4M3 = isa<Float8E4M3FNType>(type.getElementType());
   if (plan.matmul.getScales())
     plan.together = halves || plan.isE4M3 || hasByteDot(target) ? 4 : 2;

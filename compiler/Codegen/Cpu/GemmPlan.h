@@ -29,6 +29,7 @@ struct GemmPlan {
   // the k that share one.
   int64_t integerBits = 0;
   bool isE4M3 = false;
+  llvm::ArrayRef<int8_t> values; // that integers of 4 bits number; empty: they are themselves
   unsigned scalesArgument = 0;
   std::optional<unsigned> minimaArgument;
   int64_t group = 0;

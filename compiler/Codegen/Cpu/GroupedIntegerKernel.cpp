@@ -44,7 +44,7 @@ public:
     layout.scales = getMemory(matmul.getScales());
     if (matmul.getMinima())
       layout.minima = getMemory(matmul.getMinima());
-    layout.bits = matmul.getRhs().getType().getElementTypeBitWidth();
+    layout.bits = getStoredBits(matmul.getRhs().getType());
     layout.k = k;
     layout.group = matmul.getGroup();
     layout.together = panels.getInterleave();
@@ -72,7 +72,8 @@ public:
   }
 
   int64_t emit() {
-    fixedPointRows.emplace(builder, tileRows, kBlock, k, segment, layout.bits, /*ofBytes=*/false);
+    fixedPointRows.emplace(builder, tileRows, kBlock, k, segment, layout.bits,
+                           getCodeValues(matmul.getRhs().getType()), /*ofBytes=*/false);
     if (layout.minima)
       groupSums.emplace(builder, tileRows, kBlock, layout.group);
     if (kBlock < k)
@@ -196,8 +197,11 @@ FailureOr<int64_t> sinter::lowerGroupedIntegerKernel(GroupedMatmulOp matmul,
                                                      func::FuncOp loopKernel,
                                                      const TargetAttr &target) {
   RankedTensorType rhs = matmul.getRhs().getType();
-  PanelsAttr panels = getIntegerPanels(rhs.getElementType(), target);
-  if (matmul.getTransposeRhs() || rhs.getEncoding() != panels ||
+  auto given = dyn_cast_or_null<PanelsAttr>(rhs.getEncoding());
+  bool isOfCodes = given && given.getValues() && rhs.getElementType().isInteger(8);
+  PanelsAttr panels = isOfCodes ? getCodePanels(given.getValues(), target)
+                                : getIntegerPanels(rhs.getElementType(), target);
+  if (matmul.getTransposeRhs() || !panels || given != panels ||
       matmul.getN() % panels.getWidth() != 0)
     return matmul.emitError("expected integers [g, k, n] in whole panels of the target's, got ")
            << rhs;

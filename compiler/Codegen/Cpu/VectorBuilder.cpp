@@ -436,7 +436,22 @@ Value VectorBuilder::loadWords(Value memory, Value offset, int64_t bytes) {
                     : arith::ExtSIOp::create(*this, vectorOf(getI32Type()), words).getResult();
 }
 
-Value VectorBuilder::widenHalves(Value words, Value place) {
+Value VectorBuilder::lookUp(ArrayRef<int8_t> bytes, Value words) {
+  VectorType type = vectorOf(getI8Type(), 4);
+  SmallVector<int8_t> table;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    table.push_back(bytes[i % 16]);
+  StringRef name = lanes == 16  ? "llvm.x86.avx512.pshuf.b.512"
+                   : lanes == 8 ? "llvm.x86.avx2.pshuf.b"
+                                : "llvm.x86.ssse3.pshuf.b.128";
+  Value found = callIntrinsic(
+      type, name,
+      {arith::ConstantOp::create(*this, DenseElementsAttr::get(type, ArrayRef<int8_t>(table))),
+       vector::BitCastOp::create(*this, type, words)});
+  return vector::BitCastOp::create(*this, vectorOf(getI32Type()), found);
+}
+
+Value VectorBuilder::widenHalves(Value words, Value place, ArrayRef<int8_t> values) {
   constexpr int64_t bits = 4;
   std::optional<int64_t> known = getConstantIntValue(place);
   // With 512 bits a register holds all 16 numbers, and four bits of each lane choose one.
@@ -444,12 +459,19 @@ Value VectorBuilder::widenHalves(Value words, Value place) {
     VectorType floats = vectorOf(getF32Type());
     SmallVector<float> numbers;
     for (int i = 0; i < 16; ++i)
-      numbers.push_back(static_cast<float>(i < 8 ? i : i - 16));
+      numbers.push_back(static_cast<float>(!values.empty() ? values[i] : i < 8 ? i : i - 16));
     Value table =
         arith::ConstantOp::create(*this, DenseElementsAttr::get(floats, ArrayRef<float>(numbers)));
     Value indices =
         known == 0 ? words : arith::ShRUIOp::create(*this, words, splatI32(place)).getResult();
     return callIntrinsic(floats, "llvm.x86.avx512.permvar.sf.512", {table, indices});
+  }
+  if (!values.empty()) { // looked up in the top byte
+    Value code = arith::ShRUIOp::create(*this, words, splatI32(place));
+    code = arith::ShLIOp::create(*this, code, integers(24));
+    code = arith::AndIOp::create(*this, code, integers(0x0f000000));
+    code = arith::OrIOp::create(*this, code, integers(0x00808080));
+    return toFloat(arith::ShRSIOp::create(*this, lookUp(values, code), integers(24)));
   }
   // The sign is that of the integer: to the top, and back.
   if (known && *known + bits == 32)

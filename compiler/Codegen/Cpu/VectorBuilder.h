@@ -151,8 +151,11 @@ public:
   mlir::Value roundToInteger(mlir::Value numbers);
   /// A word of so many neighbouring bytes, 2 or 4, a lane; two are extended by their sign.
   mlir::Value loadWords(mlir::Value memory, mlir::Value offset, int64_t bytes);
-  /// The signed integers of four bits that begin at bit `place` (an index) of each word, as f32.
-  mlir::Value widenHalves(mlir::Value words, mlir::Value place);
+  /// The signed integers of four bits that begin at bit `place` (an index) of each word, or the
+  /// sixteen values that they number, as f32.
+  mlir::Value widenHalves(mlir::Value words, mlir::Value place, llvm::ArrayRef<int8_t> values);
+  /// Of each byte of words the one of sixteen that it numbers; 0 where its highest bit is set.
+  mlir::Value lookUp(llvm::ArrayRef<int8_t> bytes, mlir::Value words);
   /// Signed byte `number` (an index) of a word of so many neighbouring bytes a lane, as f32 times
   /// 2^24: at the top of 32 bits there is no sign to extend.
   mlir::Value widenBytes(mlir::Value memory, mlir::Value offset, int64_t bytes, mlir::Value number);

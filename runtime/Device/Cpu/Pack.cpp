@@ -2,6 +2,7 @@
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Base/VectorClones.h"
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -331,6 +332,22 @@ private:
   std::span<const PackSource> sources;
 };
 
+// The code of each byte, in four bits: its lower half, or the number of the value that it is.
+class Codes {
+public:
+  explicit Codes(std::span<const int8_t> values) {
+    for (size_t byte = 0; values.empty() && byte < codes.size(); ++byte)
+      codes[byte] = byte & 15;
+    for (size_t code = values.size(); code-- > 0;)
+      codes[static_cast<uint8_t>(values[code])] = static_cast<uint8_t>(code);
+  }
+
+  uint8_t of(uint8_t byte) const { return codes[byte]; }
+
+private:
+  std::array<uint8_t, 256> codes = {};
+};
+
 // The whole words of rows [begin, end) of a column, `width` words apart; of halves with those of
 // the upper column `above`. Returns where the rest begins.
 template <typename Word>
@@ -384,27 +401,29 @@ void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t 
   uint64_t together = layout.together, shift = static_cast<uint64_t>(std::countr_zero(together));
   uint64_t padded = end == layout.k ? layout.getPaddedK() : end;
   uint8_t *sums = rows + layout.getPaddedK() * width;
+  Codes codes(layout.values);
   for (uint64_t first = 0; first < width; first += lanes) {
     uint64_t count = std::min(lanes, width - first);
     ByteColumns::Column lower[lanes], upper[lanes];
     const uint8_t *lowerRows[lanes], *upperRows[lanes];
-    bool areNeighbours = true; // rows of each column
+    // Whether the rows of each column are neighbours, and what packs their codes already.
+    bool areWords = layout.values.empty();
     for (uint64_t i = 0; i < count; ++i) {
       lower[i] = columns.get(panel * layout.width + first + i);
       if (halves)
         upper[i] = columns.get(panel * layout.width + width + first + i);
       lowerRows[i] = lower[i].data;
       upperRows[i] = upper[i].data;
-      areNeighbours &= lower[i].step == 1 && (!halves || upper[i].step == 1);
+      areWords &= lower[i].step == 1 && (!halves || upper[i].step == 1);
     }
     uint64_t squares = begin;
-    if (areNeighbours && together == 4 && count == lanes)
+    if (areWords && together == 4 && count == lanes)
       squares = packSquares(lowerRows, halves ? upperRows : nullptr, rows + first * together, width,
                             begin, end);
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t j = first + i, p = squares;
       // Where rows are neighbours, a word of them at a time.
-      if (areNeighbours) {
+      if (areWords) {
         uint8_t *words = rows + j * together;
         const uint8_t *above = halves ? upperRows[i] : nullptr;
         p = together == 4 ? packWords<uint32_t>(lowerRows[i], above, words, width, p, end)
@@ -413,7 +432,8 @@ void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t 
       for (; p < padded; ++p) {
         uint8_t byte = 0;
         if (p < end)
-          byte = halves ? static_cast<uint8_t>((lower[i].at(p) & 15) | upper[i].at(p) << 4)
+          byte = halves ? static_cast<uint8_t>(codes.of(lower[i].at(p)) | codes.of(upper[i].at(p))
+                                                                              << 4)
                         : lower[i].at(p);
         rows[(((p >> shift) * width + j) << shift) + (p & (together - 1))] = byte;
       }

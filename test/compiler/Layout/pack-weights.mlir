@@ -158,3 +158,37 @@ func.func @integers_of_experts(%x: tensor<4x64xf32>, %o: tensor<3xi32>,
   %3 = sinter.grouped_matmul %x, %0, %o scales %1 minima %2 {transpose_rhs} : (tensor<4x64xf32>, tensor<2x32x64xi4>, tensor<3xi32>, tensor<2x32x2xf16>, tensor<2x32x2xf32>) -> tensor<4x32xf32>
   return %3 : tensor<4x32xf32>
 }
+
+// Bytes that are sixteen values alone are kept as their numbers, of which without VNNI sums of two
+// products must fit 16 bits.
+// CHECK-LABEL: func.func @codes
+// CHECK: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 2, depth = 32>>
+// VNNI-LABEL: func.func @codes
+// VNNI: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>>>
+// VNNI: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: -127, {{.*}}>>>
+// AVX2-LABEL: func.func @codes
+// AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 4, depth = 32, values = array<i8: 0, 1, {{.*}}>>>
+// AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 2, depth = 32>>
+func.func @codes(%x: tensor<4x64xf32>,
+    %a: tensor<16x64xi8> {sinter.parameter = "a", sinter.values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>},
+    %b: tensor<16x64xi8> {sinter.parameter = "b", sinter.values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>},
+    %c: tensor<32x64xi8> {sinter.parameter = "c", sinter.values = array<i8: -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113>},
+    %s: tensor<32x2xf32>) -> (tensor<4x32xf32>, tensor<4x32xf32>) attributes {sinter.entry} {
+  %w = sinter.concat %a, %b {dim = 0 : i64} : (tensor<16x64xi8>, tensor<16x64xi8>) -> tensor<32x64xi8>
+  %y = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<4x64xf32>, tensor<32x64xi8>, tensor<32x2xf32>) -> tensor<4x32xf32>
+  %z = sinter.matmul %x, %c, %s {transpose_rhs} : (tensor<4x64xf32>, tensor<32x64xi8>, tensor<32x2xf32>) -> tensor<4x32xf32>
+  return %y, %z : tensor<4x32xf32>, tensor<4x32xf32>
+}
+
+// One other part, and any byte may be there.
+// VNNI-LABEL: func.func @codes_and_bytes
+// VNNI-NOT: values
+// VNNI: return
+func.func @codes_and_bytes(%x: tensor<4x64xf32>,
+    %a: tensor<16x64xi8> {sinter.parameter = "a", sinter.values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>},
+    %b: tensor<16x64xi8> {sinter.parameter = "b"}, %s: tensor<32x2xf32>) -> tensor<4x32xf32>
+    attributes {sinter.entry} {
+  %w = sinter.concat %a, %b {dim = 0 : i64} : (tensor<16x64xi8>, tensor<16x64xi8>) -> tensor<32x64xi8>
+  %y = sinter.matmul %x, %w, %s {transpose_rhs} : (tensor<4x64xf32>, tensor<32x64xi8>, tensor<32x2xf32>) -> tensor<4x32xf32>
+  return %y : tensor<4x32xf32>
+}

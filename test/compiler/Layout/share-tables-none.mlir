@@ -3,6 +3,7 @@
 
 #f32 = #sinter.panels<width = 64, interleave = 1, depth = 16>
 #bf16 = #sinter.panels<width = 64, interleave = 2, depth = 32>
+#codes = #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>>
 
 // CHECK-NOT: transpose_table
 
@@ -16,6 +17,16 @@ func.func @rounded(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<32x
   %t = sinter.transpose %c {permutation = array<i64: 1, 0>} : (tensor<32x8xbf16>) -> tensor<8x32xbf16>
   %p = sinter.pack %t : (tensor<8x32xbf16>) -> tensor<8x32xbf16, #bf16>
   return %x, %p : tensor<4x8xf32>, tensor<8x32xbf16, #bf16>
+}
+
+// Nor are codes of four bits looked up.
+// REMARK: Function=codes{{.*}}they hold codes of four bits
+func.func @codes(%ids: tensor<4xi32> {sinter.input = "tokens"}, %w: tensor<32x64xi8> {sinter.parameter = "wte"})
+    -> (tensor<4x64xi8>, tensor<64x32xi8, #codes>) attributes {sinter.entry} {
+  %x = sinter.embedding %w, %ids : (tensor<32x64xi8>, tensor<4xi32>) -> tensor<4x64xi8>
+  %t = sinter.transpose %w {permutation = array<i64: 1, 0>} : (tensor<32x64xi8>) -> tensor<64x32xi8>
+  %p = sinter.pack %t : (tensor<64x32xi8>) -> tensor<64x32xi8, #codes>
+  return %x, %p : tensor<4x64xi8>, tensor<64x32xi8, #codes>
 }
 
 // Rounded and widened again.

@@ -71,6 +71,21 @@ func.func @dialect_c4_no_parameter(
 
 // -----
 
+// expected-error @below {{expected 'sinter.values' of argument 0 to be 16 bytes, of a parameter of i8}}
+func.func @dialect_c8_few(%w: tensor<4xi8> {sinter.parameter = "w", sinter.values = array<i8: 1, 2>}) attributes {sinter.entry} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'sinter.values' of argument 0 to be 16 bytes, of a parameter of i8}}
+func.func @dialect_c8_type(%w: tensor<4xi4> {sinter.parameter = "w",
+    sinter.values = array<i8: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>}) attributes {sinter.entry} {
+  return
+}
+
+// -----
+
 // expected-error @below {{expected 'sinter.donated' of argument 0 to be a result's number}}
 func.func @donated_to_a_name(%s: tensor<4xf32> {sinter.state = "s", sinter.donated = "s"}) attributes {sinter.entry} {
   return

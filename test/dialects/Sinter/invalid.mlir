@@ -101,6 +101,11 @@ func.func @call_kernel_c2(%x: tensor<4xf32>) {
 
 // -----
 
+// expected-error @below {{expected panels of 16 values, with interleave 4 and depth 32}}
+#panels_c1 = #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: 1, 2>>
+
+// -----
+
 // expected-error @below {{expected vector_bits to be a multiple of 64, got 100}}
 #target_c3 = #sinter.target<kind = "cpu", chip = "x", features = "", vector_bits = 100, registers = 16, cores = 2, gflops_f32 = 1, gflops_bf16 = 1, memory_gbs = 1, launch_ns = 1, l1_bytes = 1, l2_bytes = 1, l3_bytes = 0>
 

@@ -3,6 +3,7 @@
 #include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
@@ -20,6 +21,11 @@ MakeArgument withOffsets(Bounds offsets) {
     if (mlir::isa<mlir::FloatType>(type.getElementType()))
       return makeNormal(type, 17 + index);
     sinter::ReferenceTensor values(type);
+    if (llvm::ArrayRef<int8_t> codes = sinter::getCodeValues(type); !codes.empty()) {
+      for (int64_t i = 0; i < values.getNumElements(); ++i)
+        values[i] = codes[(i * 2654435761 >> 7) % codes.size()];
+      return values;
+    }
     if (int64_t bits = type.getElementTypeBitWidth(); bits < 32) {
       int64_t half = int64_t(1) << (bits - 1);
       for (int64_t i = 0; i < values.getNumElements(); ++i)
@@ -62,15 +68,17 @@ std::string packedProduct(int64_t m, int64_t k, int64_t n, int64_t groups,
 }
 
 /// The same by integers in panels of this machine, of which `group` along k share a scale, of f16,
-/// and maybe a minimum.
+/// and maybe a minimum; of 8 bits maybe in codes of four.
 std::string integerProduct(int64_t m, int64_t k, int64_t n, int64_t groups, int64_t bits,
-                           int64_t group, bool hasMinima) {
+                           int64_t group, bool hasMinima, bool ofCodes = false) {
   sinter::PanelsAttr panels =
       sinter::getIntegerPanels(mlir::IntegerType::get(&getContext(), bits), getHostTarget());
+  if (ofCodes)
+    panels = sinter::getCodePanels(mlir::DenseI8ArrayAttr::get(&getContext(), sinter::twiceE2M1),
+                                   getHostTarget());
   constexpr const char *kLayout = ", #sinter.panels<width = {0}, interleave = {1}, depth = {2}>";
-  std::string w = llvm::formatv(
-      "tensor<{0}x{1}x{2}xi{3}{4}>", groups, k, n, bits,
-      llvm::formatv(kLayout, panels.getWidth(), panels.getInterleave(), panels.getDepth()).str());
+  std::string w =
+      llvm::formatv("tensor<{0}x{1}x{2}xi{3}, {4}>", groups, k, n, bits, mlir::Attribute(panels));
   auto ofGroups = [&](const char *element) {
     return llvm::formatv("tensor<{0}x{1}x{2}x{3}{4}>", groups, k / group, n, element,
                          llvm::formatv(kLayout, panels.getWidth(), 1, 1).str())
@@ -127,6 +135,8 @@ TEST(GroupedMatmul, OfIntegers) {
     for (int64_t bits : {8, 4})
       expectSameAsReference(integerProduct(m, k, n, 3, bits, group, group <= 16), 1e-6, {},
                             withOffsets(offsets));
+    expectSameAsReference(integerProduct(m, k, n, 3, 8, group, group <= 16, /*ofCodes=*/true), 1e-6,
+                          {}, withOffsets(offsets));
   }
 }
 

@@ -1,7 +1,9 @@
 #include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/Target.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/Base/Float8.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
@@ -86,18 +88,18 @@ sinter::PanelsAttr makePanels(int64_t width, int64_t interleave, int64_t depth) 
 std::string scaledProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef element, int64_t group,
                           sinter::PanelsAttr panels, llvm::StringRef scales = "f32") {
   return llvm::formatv(R"(
-    #integers = #sinter.panels<width = {5}, interleave = {6}, depth = {7}>
+    #integers = {6}
     #panels = #sinter.panels<width = {5}, interleave = 1, depth = 1>
     func.func private @kernel(%x: tensor<{0}x{1}xf32>, %q: tensor<{1}x{2}x{3}, #integers>,
-                              %s: tensor<{4}x{2}x{8}, #panels>)
+                              %s: tensor<{4}x{2}x{7}, #panels>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
       %0 = sinter.matmul %x, %q, %s
-        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}x{3}, #integers>, tensor<{4}x{2}x{8}, #panels>)
+        : (tensor<{0}x{1}xf32>, tensor<{1}x{2}x{3}, #integers>, tensor<{4}x{2}x{7}, #panels>)
         -> tensor<{0}x{2}xf32>
       return %0 : tensor<{0}x{2}xf32>
     })",
-                       m, k, n, element, k / group, panels.getWidth(), panels.getInterleave(),
-                       panels.getDepth(), scales)
+                       m, k, n, element, k / group, panels.getWidth(), mlir::Attribute(panels),
+                       scales)
       .str();
 }
 
@@ -147,15 +149,19 @@ sinter::ReferenceTensor makeExtremes(unsigned index, mlir::RankedTensorType type
   return tensor;
 }
 
-/// Every integer of a type, or e4m3 but NaN, others in each row, and normal numbers.
+/// Every integer of a type or of its codes, or e4m3 but NaN, others in each row, and normal
+/// numbers.
 sinter::ReferenceTensor makeScaled(unsigned index, mlir::RankedTensorType type) {
   if (type.getElementTypeBitWidth() > 8)
     return makeNormal(type, index);
   sinter::ReferenceTensor tensor(type);
-  int64_t count = int64_t(1) << type.getElementTypeBitWidth();
+  llvm::ArrayRef<int8_t> values = sinter::getCodeValues(type);
+  int64_t count = int64_t(1) << sinter::getStoredBits(type);
   for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
     int64_t code = (i * 37 + i / 7) % count;
-    if (type.getElementType().isInteger())
+    if (!values.empty())
+      tensor[i] = values[code];
+    else if (type.getElementType().isInteger())
       tensor[i] = static_cast<double>(code - count / 2);
     else
       tensor[i] = (code & 0x7f) == 0x7f ? 0 : sinter::e4m3ToFloat(static_cast<uint8_t>(code));
@@ -292,6 +298,32 @@ TEST(AnyRows, TakeNumbersOfAnySize) {
                                   tensor.round();
                                   return tensor;
                                 });
+}
+
+// Codes of four bits, which are looked up: of e2m1, and of so wide a range that sums of two
+// products do not fit 16 bits. All of the largest have the largest sums.
+TEST(AnyRows, TakeCodesOfValues) {
+  sinter::CodeValues wide = {-127, -104, -83, -65, -49, -35, -22, -10,
+                             1,    13,   25,  38,  53,  69,  89,  113};
+  for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+    for (const sinter::CodeValues &values : {sinter::twiceE2M1, wide}) {
+      sinter::PanelsAttr panels =
+          sinter::getCodePanels(mlir::DenseI8ArrayAttr::get(&getContext(), values), target);
+      if (!panels) {
+        EXPECT_TRUE(values == wide && !sinter::hasByteDot(target));
+        continue;
+      }
+      for (int64_t m : {1, 3, 5, 33})
+        for (auto [k, group] : {std::pair<int64_t, int64_t>{96, 32}, {1056, 32}, {80, 16}})
+          expectSameAsReference(scaledProduct(m, k, 72, "i8", group, panels, "bf16"), 2e-6, target,
+                                makeScaled);
+      auto makeLargest = [&](unsigned index, mlir::RankedTensorType type) {
+        sinter::ReferenceTensor tensor(type);
+        llvm::fill(tensor.data(), index == 1 ? *llvm::max_element(values) : -1);
+        return tensor;
+      };
+      expectSameAsReference(scaledProduct(1, 64, 64, "i8", 32, panels), 2e-6, target, makeLargest);
+    }
 }
 
 // Segments of groups of several sizes, some of which words straddle, and strips of several.

@@ -203,8 +203,9 @@ TEST(GgufTensors, IntegersTimesScalesAndMinimaAreTheNumbers) {
       auto integers = decodeAll<int8_t>(matrix.integers, rows * columns);
       auto scales = decodeFloats(matrix.scales, matrix.format.scaleType, rows * columns / group);
       // Blocks of 32 have one number for all of them, the others make scales of several.
-      bool isOfFile = type.blockElements == 32 && type.name != "MXFP4";
-      EXPECT_EQ(matrix.format.scaleType, isOfFile ? DType::F16 : DType::F32);
+      EXPECT_EQ(matrix.format.scaleType, type.name == "MXFP4"       ? DType::BF16
+                                         : type.blockElements == 32 ? DType::F16
+                                                                    : DType::F32);
       std::vector<float> minima(scales.size());
       if (matrix.format.hasMinima)
         minima = decodeAll<float>(matrix.minima, minima.size());
@@ -213,6 +214,9 @@ TEST(GgufTensors, IntegersTimesScalesAndMinimaAreTheNumbers) {
           int8_t integer = integers[i * columns + j];
           if (matrix.format.dtype == DType::I4)
             ASSERT_TRUE(integer >= -8 && integer < 8);
+          if (matrix.format.values)
+            ASSERT_NE(std::ranges::find(*matrix.format.values, integer),
+                      matrix.format.values->end());
           size_t at = (i * columns + j) / group;
           float expected = numbers[transposed ? j * rows + i : i * columns + j];
           float element = static_cast<float>(integer) * scales[at] + minima[at];

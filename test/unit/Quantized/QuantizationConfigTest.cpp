@@ -37,6 +37,15 @@ TEST(QuantizationConfig, TakesTheStrategyFromTheGroupSize) {
   }
 }
 
+TEST(QuantizationConfig, KnowsMxfp4) {
+  auto read = readQuantizationConfig(
+      wrap(R"({"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]})"), "config.json");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ((*read)->method, QuantizationMethod::Mxfp4);
+  EXPECT_FALSE(readQuantizationConfig(wrap(R"({"quant_method": "mxfp4", "block_size": 16})"),
+                                      "config.json"));
+}
+
 TEST(QuantizationConfig, KnowsBothNamesOfAwqsKeys) {
   auto read = readQuantizationConfig(
       wrap(R"({"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "zero_point": true,

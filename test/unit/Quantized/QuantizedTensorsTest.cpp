@@ -116,6 +116,62 @@ INSTANTIATE_TEST_SUITE_P(All, QuantizedLayer,
                                          "gptq-int4", "gptq-int3-shuffled", "gptq-int8", "awq",
                                          "fp8"));
 
+// Three experts, each of which the model wants transposed.
+TEST(QuantizedTensors, ExpertsOfMxfp4AreMatricesOfTheirs) {
+  fs::path folder = fs::path(SINTER_QUANTIZED_LAYERS) / "mxfp4";
+  auto files = WeightFiles::open(folder / "model.safetensors");
+  ASSERT_TRUE(files) << files.error().message();
+  ASSERT_EQ(files->getTensors().size(), 1u);
+  const Tensor &experts = files->getTensors().front();
+  TemporaryDirectory alone; // without a config.json
+  fs::copy_file(folder / "expected.safetensors", alone.path / "expected.safetensors");
+  auto expected = WeightFiles::open(alone.path);
+  ASSERT_TRUE(expected) << expected.error().message();
+  const Tensor &wanted = expected->getTensors().front();
+  EXPECT_EQ(experts.name, wanted.name);
+  ASSERT_EQ(experts.shape, wanted.shape);
+  std::vector<float> numbers(wanted.data.size() / sizeof(float)), made(numbers.size());
+  std::memcpy(numbers.data(), wanted.data.data(), wanted.data.size());
+  for (uint64_t item = experts.decoder.items; item-- > 0;)
+    experts.decoder.decode(item, item + 1, reinterpret_cast<std::byte *>(made.data()));
+  EXPECT_EQ(made, numbers);
+  ASSERT_TRUE(experts.integers);
+  const IntegerMatrix &matrix = *experts.integers;
+  EXPECT_EQ(matrix.format.scaleType, DType::BF16);
+  EXPECT_EQ(matrix.format.values, twiceE2M1);
+  int64_t count = wanted.shape[0], in = wanted.shape[1], out = wanted.shape[2];
+  ASSERT_EQ(matrix.rows, count * out);
+  ASSERT_EQ(matrix.columns, in);
+  auto integers = decodePart<int8_t>(matrix.integers, count * in * out);
+  auto scales = decodeScales(matrix, count * in * out / 32);
+  for (int64_t i = 0; i < count * in * out; ++i) {
+    int64_t row = i / in, column = i % in;
+    auto at = static_cast<size_t>((row / out * in + column) * out + row % out);
+    auto number = static_cast<float>(integers[static_cast<size_t>(i)]);
+    ASSERT_EQ(number * scales[static_cast<size_t>(i / 32)], numbers[at]) << row << ", " << column;
+  }
+}
+
+TEST(QuantizedTensors, ExpertsOfMxfp4AreRefused) {
+  const std::pair<const char *, const char *> damaged[] = {
+      {R"("e_blocks": {"dtype": "U8", "shape": [2, 16], "data_offsets": [0, 32]})",
+       "tensor 'e_blocks': it is no U8 [experts, outputs, groups, 16]"},
+      {R"("e_blocks": {"dtype": "U8", "shape": [1, 2, 1, 16], "data_offsets": [0, 32]})",
+       "tensor 'e_scales': the weights do not hold it"},
+      {R"("e_blocks": {"dtype": "U8", "shape": [1, 1, 1, 16], "data_offsets": [0, 16]},
+          "e_scales": {"dtype": "U8", "shape": [1, 16], "data_offsets": [16, 32]})",
+       "tensor 'e_scales': it is no U8 of the groups of 'e_blocks'"}};
+  for (const auto &[header, message] : damaged) {
+    TemporaryDirectory folder;
+    folder.write("config.json", R"({"quantization_config": {"quant_method": "mxfp4"}})");
+    folder.write("model.safetensors",
+                 safetensors("{" + std::string(header) + "}", std::string(32, '\x11')));
+    auto files = WeightFiles::open(folder.path);
+    ASSERT_FALSE(files) << message;
+    EXPECT_NE(files.error().message().find(message), std::string::npos) << files.error().message();
+  }
+}
+
 TEST(Float8, RoundsToTheNearest) {
   // Every number is itself; between two of them the nearer one wins, at the middle the even one.
   for (int bits = 0; bits < 0x7f; ++bits) {
