@@ -68,6 +68,7 @@ DifferentialOptions Verification::getOptions(ArrayRef<PassStep> passes) const {
   if (rounds) {
     differential.tolerance = llvm::any_of(passes, roundsCoarsely) ? 0.5 : 0.1;
     differential.floor = 0.1;
+    differential.followsChoices = true;
   }
   differential.tolerance = options.tolerance.value_or(differential.tolerance);
   return differential;

@@ -61,8 +61,10 @@ Difference sinter::compareModules(ModuleOp before, ModuleOp after, StringRef ent
   constexpr StringLiteral kGradientPrefix = "gradient:";
   Difference difference{entry.str(), Outcome::Differs, std::numeric_limits<double>::infinity(), {}};
   GeneratedInputs inputs = options.getInputs(entry);
-  auto expected = evaluateEntry(before, entry, inputs);
-  auto actual = evaluateEntry(after, entry, inputs);
+  Choices choices, *given = options.followsChoices ? &choices : nullptr;
+  auto expected = evaluateEntry(before, entry, inputs, given);
+  choices.areFollowed = true;
+  auto actual = evaluateEntry(after, entry, inputs, given);
   if (failed(expected) || failed(actual)) {
     difference.message = failed(expected) ? "the module cannot be evaluated before the pass"
                                           : "the module cannot be evaluated after the pass";

@@ -27,6 +27,8 @@ struct DifferentialOptions {
   double tolerance = 1e-9;
   double floor = 1e-6; ///< as relativeError() takes it
   EntryInputs inputs;  ///< of entries; others are given the default ones
+  /// Where numbers may be rounded otherwise: what `after` chooses is what `before` did (Choices).
+  bool followsChoices = false;
 
   GeneratedInputs getInputs(llvm::StringRef entry) const;
 };

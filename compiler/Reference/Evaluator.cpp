@@ -1,4 +1,5 @@
 #include "compiler/Reference/Evaluator.h"
+#include "compiler/Analysis/CommandInfo.h"
 #include "compiler/Analysis/QuantizedStates.h"
 #include "dialects/Sinter/Pipelining.h"
 #include "dialects/Sinter/SinterDialect.h"
@@ -8,9 +9,58 @@
 using namespace mlir;
 using namespace sinter;
 
+/// What a choice is where it is to be another evaluation's; else it is written down.
+static void followChoice(TopKOp op, const ReferenceTensor &scores,
+                         SmallVector<ReferenceTensor> &chosen, Choices &choices) {
+  ReferenceTensor &values = chosen[0], &indices = chosen[1];
+  auto place = std::pair(choices.step, getLayer(op.getLoc()));
+  std::vector<ReferenceTensor> &made = choices.made[place];
+  if (!choices.areFollowed) {
+    made.push_back(indices);
+    return;
+  }
+  size_t next = choices.followed[place]++;
+  if (made.empty() || made[next % made.size()].getShape() != indices.getShape())
+    return;
+  indices = made[next % made.size()];
+  int64_t k = indices.getShape().back(), width = scores.getShape().back();
+  for (int64_t i = 0; i < indices.getNumElements(); ++i)
+    values[i] = scores[i / k * width + static_cast<int64_t>(indices[i])];
+}
+
+/// Evaluates a block, and what ops in it hold or call, with its choices.
+static SmallVector<ReferenceTensor>
+evaluateChoosing(Block &block, ArrayRef<ReferenceTensor> arguments, Choices &choices) {
+  llvm::DenseMap<Value, ReferenceTensor> values;
+  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
+    values.try_emplace(argument, value);
+  auto valuesOf = [&](ValueRange of) {
+    return llvm::map_to_vector(of, [&](Value value) { return values.at(value); });
+  };
+  for (Operation &op : block.without_terminator()) {
+    SmallVector<ReferenceTensor> operands = valuesOf(op.getOperands()), results;
+    auto call = dyn_cast<CallKernelOp>(op);
+    if (auto fusion = dyn_cast<FusionOp>(op))
+      results = evaluateChoosing(*fusion.getBlock(), operands, choices);
+    else if (call)
+      results = evaluateChoosing(
+          SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getKernelAttr()).front(),
+          operands, choices);
+    else
+      results = cast<ReferenceOpInterface>(op).evaluate(operands);
+    if (auto choice = dyn_cast<TopKOp>(op))
+      followChoice(choice, operands.front(), results, choices);
+    for (auto [result, value] : llvm::zip_equal(op.getResults(), results))
+      values.try_emplace(result, std::move(value));
+  }
+  return valuesOf(block.getTerminator()->getOperands());
+}
+
 SmallVector<ReferenceTensor> sinter::evaluateFunction(func::FuncOp function,
-                                                      ArrayRef<ReferenceTensor> arguments) {
-  return evaluateBlock(function.front(), arguments);
+                                                      ArrayRef<ReferenceTensor> arguments,
+                                                      Choices *choices) {
+  return choices ? evaluateChoosing(function.front(), arguments, *choices)
+                 : evaluateBlock(function.front(), arguments);
 }
 
 /// What results of an entry are called beside others: "logits", "state:k_cache.0", "gradient:w".
@@ -80,10 +130,11 @@ static ReferenceTensor takePart(func::FuncOp function, unsigned index, int64_t r
   return takeShard(whole, getSharding(attributes, type), GridAttr::lookup(function), rank);
 }
 
-static RankValues evaluateOnRanks(func::FuncOp function, const RankValues &arguments) {
+static RankValues evaluateOnRanks(func::FuncOp function, const RankValues &arguments,
+                                  Choices *choices = nullptr) {
   if (GridAttr grid = GridAttr::lookup(function))
     return evaluateRanks(function, grid, arguments);
-  return {evaluateFunction(function, arguments.front())};
+  return {evaluateFunction(function, arguments.front(), choices)};
 }
 
 /// What the ranks' results are together.
@@ -124,7 +175,7 @@ preprocess(func::FuncOp function, const GeneratedInputs &inputs) {
 }
 
 FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
-                                              const GeneratedInputs &inputs) {
+                                              const GeneratedInputs &inputs, Choices *choices) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   if (!function)
     return module.emitError("expected an entry function named ") << entry;
@@ -133,6 +184,8 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
     preprocessed = preprocess(before, inputs);
   NamedTensors states, results;
   for (int64_t step = 0; step < inputs.steps; ++step) {
+    if (choices)
+      choices->step = step;
     RankValues arguments(countRanks(function));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       DictionaryAttr attributes = function.getArgAttrDict(i);
@@ -152,7 +205,7 @@ FailureOr<NamedTensors> sinter::evaluateEntry(ModuleOp module, StringRef entry,
         values.push_back(takePart(function, i, rank, whole));
     }
     FailureOr<SmallVector<ReferenceTensor>> values =
-        joinResults(function, evaluateOnRanks(function, arguments));
+        joinResults(function, evaluateOnRanks(function, arguments, choices));
     if (failed(values))
       return failure();
     NamedTensors ofStep;

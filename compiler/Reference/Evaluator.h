@@ -13,16 +13,29 @@
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <string>
+#include <vector>
 
 namespace sinter {
 
 /// Values by the names that entry functions' arguments and results carry.
 using NamedTensors = std::map<std::string, ReferenceTensor>;
 
+/// What top_k chose while an entry was evaluated. A number that is rounded otherwise may choose
+/// others, and what is computed from these is no longer near: to compare the rest, a second
+/// evaluation chooses what the first one did.
+struct Choices {
+  /// Those of a step in a layer, one behind the other; a backward pass may make them again.
+  std::map<std::pair<int64_t, std::string>, std::vector<ReferenceTensor>> made;
+  bool areFollowed = false; ///< else they are written down
+  int64_t step = 0;
+  std::map<std::pair<int64_t, std::string>, size_t> followed = {}; ///< how many of them are
+};
+
 /// The results of a function for the given arguments, in order.
 /// @pre one block, every op has a reference, argument types are the function's.
 llvm::SmallVector<ReferenceTensor> evaluateFunction(mlir::func::FuncOp function,
-                                                    llvm::ArrayRef<ReferenceTensor> arguments);
+                                                    llvm::ArrayRef<ReferenceTensor> arguments,
+                                                    Choices *choices = nullptr);
 
 /// The results on every rank of a grid for the arguments of every rank, all of which run the
 /// function op by op at the same time.
@@ -49,8 +62,10 @@ mlir::FailureOr<ReferenceTensor> joinShards(llvm::ArrayRef<ReferenceTensor> part
 /// `inputs.steps` steps, each on the states that the one before it left.
 /// @returns results by name (states as "state:<name>", those of 8 bits times their scales,
 /// gradients as "gradient:<parameter>"), those of a later step as nameAtStep has it.
+/// @param choices of a module for one rank
 mlir::FailureOr<NamedTensors> evaluateEntry(mlir::ModuleOp module, llvm::StringRef entry,
-                                            const GeneratedInputs &inputs);
+                                            const GeneratedInputs &inputs,
+                                            Choices *choices = nullptr);
 
 /// "logits", and "logits of step 1".
 std::string nameAtStep(std::string name, int64_t step);

@@ -36,10 +36,31 @@ const Names kAttention = {{"attn_v", "self_attn.v_proj"}, {"attn_output", "self_
 const Names kProducts =
     kAttention +
     Names{{"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
-const Names kExperts = {{"ffn_gate_inp", "mlp.gate"},
-                        {"ffn_gate_exps", "mlp.experts.gate_proj"},
-                        {"ffn_up_exps", "mlp.experts.up_proj"},
-                        {"ffn_down_exps", "mlp.experts.down_proj"}};
+const Names kStackedExperts = {{"ffn_gate_exps", "mlp.experts.gate_proj"},
+                               {"ffn_up_exps", "mlp.experts.up_proj"},
+                               {"ffn_down_exps", "mlp.experts.down_proj"}};
+const Names kExperts = kStackedExperts + Names{{"ffn_gate_inp", "mlp.gate"}};
+const Names kSharedExperts = {{"ffn_gate_shexp", "mlp.shared_experts.gate_proj"},
+                              {"ffn_up_shexp", "mlp.shared_experts.up_proj"},
+                              {"ffn_down_shexp", "mlp.shared_experts.down_proj"}};
+const Names kRouterBias = {{"exp_probs_b", "mlp.gate.e_score_correction_bias", GgufChange::Ending}};
+/// Of layers that predict further tokens, which are left out.
+const Names kFurtherTokens = {{"nextn.eh_proj", "eh_proj"},
+                              {"nextn.enorm", "enorm"},
+                              {"nextn.hnorm", "hnorm"},
+                              {"nextn.embed_tokens", "embed_tokens"},
+                              {"nextn.shared_head_head", "shared_head.head"},
+                              {"nextn.shared_head_norm", "shared_head.norm"}};
+const Names kLatentAttention = {{"attn_norm", "input_layernorm"},
+                                {"ffn_norm", "post_attention_layernorm"},
+                                {"attn_q", "self_attn.q_proj"},
+                                {"attn_q_a", "self_attn.q_a_proj"},
+                                {"attn_q_a_norm", "self_attn.q_a_layernorm"},
+                                {"attn_q_b", "self_attn.q_b_proj"},
+                                {"attn_kv_a_mqa", "self_attn.kv_a_proj_with_mqa"},
+                                {"attn_kv_a_norm", "self_attn.kv_a_layernorm"},
+                                {"attn_kv_b", "self_attn.kv_b_proj"},
+                                {"attn_k_b", "self_attn.kv_b_proj", GgufChange::KeysOfLatent}};
 const Names kSharedExpert = {
     {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
     {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
@@ -54,6 +75,9 @@ const Names kFourNormsOfOne = {{"attn_norm", "input_layernorm", kOne},
                                {"post_ffw_norm", "post_feedforward_layernorm", kOne}};
 const Names kNormsBehind = {{"post_attention_norm", "post_attention_layernorm"},
                             {"post_ffw_norm", "post_feedforward_layernorm"}};
+const Names kAttentionNorm = {{"attn_norm", "input_layernorm"}};
+const Names kNormsOfBlocks = {{"attn_norm", "input_layernorm"},
+                              {"post_attention_norm", "post_attention_layernorm"}};
 const Names kHeadNorms = {{"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"}};
 const Names kHeadNormsOfOne = {{"attn_q_norm", "self_attn.q_norm", kOne},
                                {"attn_k_norm", "self_attn.k_norm", kOne}};
@@ -71,6 +95,16 @@ Value size(const char *key, int64_t absent) {
 Value number(const char *key, double absent) {
   return [=](GgufKeys &keys) { return Json(keys.number(key, absent)); };
 }
+/// A whole number that may be 0.
+Value count(const char *key, int64_t absent) {
+  return [=](GgufKeys &keys) { return Json(int64_t(keys.number(key, double(absent)))); };
+}
+Value flag(const char *key, bool absent) {
+  return [=](GgufKeys &keys) {
+    const Json *value = keys.find(key);
+    return Json(value ? *value == true : absent);
+  };
+}
 Value text(const char *value) {
   return [value](GgufKeys &) { return Json(value); };
 }
@@ -87,6 +121,9 @@ Value cap(const char *key, double absent) {
     return value == 0 ? Json() : Json(value);
   };
 }
+
+/// A number that 0 means none of.
+Value orNone(const char *key) { return cap(key, 0); }
 
 int64_t headSize(GgufKeys &keys) {
   int64_t size = keys.size("attention.key_length",
@@ -172,6 +209,75 @@ Value stacksExperts(bool normalizes) {
 
 Json isTrue(GgufKeys &) { return true; }
 
+/// The same of experts that are chosen by sigmoids.
+Json stacksSigmoidExperts(GgufKeys &keys) {
+  const Json *function = keys.find("expert_gating_func");
+  if (function && *function != 2)
+    keys.mistake("its " + keys.nameOf("expert_gating_func") + " is " + function->dump() +
+                     ", which is not supported",
+                 "take another model, or its Hugging Face directory");
+  return true;
+}
+
+/// Those that predict further tokens come behind the others.
+Json layersOfOneToken(GgufKeys &keys) {
+  return keys.size("block_count") - int64_t(keys.number("nextn_predict_layers", 0));
+}
+
+Json expertScale(GgufKeys &keys) {
+  double scale = keys.number("expert_weights_scale", 1);
+  return scale == 0 ? 1 : scale;
+}
+
+bool hasSigmoids(const GgufKeys &keys) {
+  const Json *function = keys.find("expert_gating_func");
+  return function && *function == 2;
+}
+
+/// Of a key that is no latent vector, what is not rotated.
+Json plainKeySize(GgufKeys &keys) {
+  return keys.size("attention.key_length_mla", keys.size("attention.key_length")) -
+         keys.size("rope.dimension_count");
+}
+Json valueSize(GgufKeys &keys) {
+  return keys.size("attention.value_length_mla", keys.size("attention.value_length"));
+}
+Json queryLatent(GgufKeys &keys) {
+  return keys.find("attention.q_lora_rank") ? Json(keys.size("attention.q_lora_rank")) : Json();
+}
+Json choiceOfGroups(GgufKeys &keys) {
+  return keys.size("expert_group_count", 1) > 1 ? "group_limited_greedy" : "greedy";
+}
+
+/// The file has one factor of YaRN's for what config.json has two equal ones.
+Json latentScaling(GgufKeys &keys) {
+  double factor = 10 * keys.number("rope.scaling.yarn_log_multiplier", 0);
+  return factor == 0 ? Json() : Json{{"mscale", factor}, {"mscale_all_dim", factor}};
+}
+
+Json hasOneKeyHead(GgufKeys &keys) { return keyHeads(keys) == 1; }
+
+/// Groups of heads, of which there are others than one or as many as heads.
+Json sharesKeyHeads(GgufKeys &keys) {
+  int64_t groups = keyHeads(keys);
+  return groups != 1 && groups != keys.size("attention.head_count");
+}
+
+Json one(GgufKeys &) { return 1; }
+
+Json alibi(GgufKeys &keys) {
+  Json attention = {{"alibi", true},
+                    {"alibi_bias_max", keys.number("attention.max_alibi_bias", 8)}};
+  if (double limit = keys.number("attention.clamp_kqv", 0); limit != 0)
+    attention["clip_qkv"] = limit;
+  return attention;
+}
+
+/// Not in the file: gpt-oss's stretch of rotary positions does not begin with whole components.
+Json untruncated(GgufKeys &keys) {
+  return keys.find("rope.scaling.type") ? Json{{"truncate", false}} : Json();
+}
+
 int64_t sharedSize(GgufKeys &keys) {
   return keys.size("expert_shared_feed_forward_length", keys.size("feed_forward_length"));
 }
@@ -189,6 +295,16 @@ Keys experts(const char *count, bool normalizes) {
           {"stacked_experts", stacksExperts(normalizes)}};
 }
 
+const Keys kDeepSeekExperts = {{"n_routed_experts", size("expert_count")},
+                               {"num_experts_per_tok", size("expert_used_count")},
+                               {"n_shared_experts", count("expert_shared_count", 0)},
+                               {"first_k_dense_replace", count("leading_dense_block_count", 0)},
+                               {"moe_intermediate_size", sizeOfPart},
+                               {"routed_scaling_factor", expertScale},
+                               {"norm_topk_prob", flag("expert_weights_norm", false)},
+                               {"n_group", size("expert_group_count", 1)},
+                               {"topk_group", size("expert_group_used_count", 1)}};
+const Keys kSigmoidExperts = kDeepSeekExperts + Keys{{"stacked_experts", stacksSigmoidExperts}};
 const Keys kSizes = {{"hidden_size", size("embedding_length")},
                      {"intermediate_size", size("feed_forward_length")},
                      {"num_hidden_layers", size("block_count")},
@@ -220,6 +336,42 @@ const Keys kGraniteKeys = kLlamaKeys + kWindow + kAttentionBias + kMlpBias +
                                {"residual_multiplier", number("residual_scale", 1)},
                                {"logits_scaling", number("logit_scale", 1)}};
 
+const Names kHeadLayerNorms = {{"attn_q_norm", "self_attn.query_layernorm"},
+                               {"attn_k_norm", "self_attn.key_layernorm"}};
+const Names kPlainMlp = {{"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
+const Names kGptGlobal = {{"token_embd", "transformer.wte"},
+                          {"position_embd", "transformer.wpe"},
+                          {"output_norm", "transformer.ln_f"},
+                          {"output", "lm_head"}};
+const Names kBloomLayer = {{"attn_norm", "input_layernorm"},
+                           {"attn_qkv", "self_attention.query_key_value", GgufChange::PartsApart},
+                           {"attn_output", "self_attention.dense"},
+                           {"ffn_up", "mlp.dense_h_to_4h"},
+                           {"ffn_down", "mlp.dense_4h_to_h"}};
+const Keys kGptSizes = {{"n_embd", size("embedding_length")},
+                        {"n_inner", size("feed_forward_length")},
+                        {"n_layer", size("block_count")},
+                        {"n_head", size("attention.head_count")},
+                        {"n_positions", size("context_length")},
+                        {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)}};
+
+const Names kDeepSeekNames = kLatentAttention + kExperts + kSharedExperts + kRouterBias +
+                             kFurtherTokens +
+                             Names{{"attn_output", "self_attn.o_proj"},
+                                   {"ffn_gate", "mlp.gate_proj"},
+                                   {"ffn_up", "mlp.up_proj"},
+                                   {"ffn_down", "mlp.down_proj"}};
+const Keys kDeepSeekKeys = kSizes + kRmsEps + kSilu + kDeepSeekExperts +
+                           Keys{{"num_hidden_layers", layersOfOneToken},
+                                {"rope_theta", number("rope.freq_base", 10000)},
+                                {"rope_scaling", latentScaling},
+                                {"attention_bias", holds("blk.0.attn_kv_a_mqa.bias")},
+                                {"kv_lora_rank", size("attention.kv_lora_rank")},
+                                {"q_lora_rank", queryLatent},
+                                {"qk_nope_head_dim", plainKeySize},
+                                {"qk_rope_head_dim", size("rope.dimension_count")},
+                                {"v_head_dim", valueSize}};
+
 const GgufArchitecture kArchitectures[] = {
     {"llama", "mixtral", kLayers, kGlobal,
      kNorms + kAttention + kPairedQueries +
@@ -227,8 +379,8 @@ const GgufArchitecture kArchitectures[] = {
                {"ffn_gate_exps", "block_sparse_moe.experts.w1"},
                {"ffn_up_exps", "block_sparse_moe.experts.w3"},
                {"ffn_down_exps", "block_sparse_moe.experts.w2"}},
-     kLlamaKeys + kWindow + experts("num_local_experts", true), false, true},
-    {"llama", "mistral", kLayers, kGlobal, kLlamaNames, kLlamaKeys + kWindow, true},
+     kLlamaKeys + kWindow + experts("num_local_experts", true), hasExperts},
+    {"llama", "mistral", kLayers, kGlobal, kLlamaNames, kLlamaKeys + kWindow, hasWindow},
     {"llama", "llama", kLayers, kGlobal, kLlamaNames, kLlamaKeys + kAttentionBias + kMlpBias},
     {"qwen2", "qwen2", kLayers, kGlobal, kNorms + kProducts + kQueries, kLlamaKeys},
     {"qwen3", "qwen3", kLayers, kGlobal, kNorms + kProducts + kQueries + kHeadNorms, kLlamaKeys},
@@ -244,6 +396,69 @@ const GgufArchitecture kArchitectures[] = {
          Keys{{"moe_intermediate_size", sizeOfPart}, {"norm_topk_prob", isTrue}}},
     {"olmoe", "olmoe", kLayers, kGlobal, kNorms + kAttention + kQueries + kHeadNorms + kExperts,
      kLlamaKeys + kAttentionBias + experts("num_experts", false)},
+    {"gpt-oss", "gpt_oss", kLayers, kGlobal,
+     kNormsOfBlocks + kAttention + kQueries + kStackedExperts +
+         Names{{"attn_sinks", "self_attn.sinks", GgufChange::Ending},
+               {"ffn_gate_inp", "mlp.router"}},
+     kLlamaKeys + kWindow + kAttentionBias + experts("num_local_experts", true) +
+         Keys{{"intermediate_size", sizeOfPart}, {"rope_scaling", untruncated}}},
+    {"cohere2", "cohere2", kLayers, kGlobal, kAttentionNorm + kProducts + kQueries,
+     kWholeHeads + kLayerNormEps + kSilu + kWindow + kAttentionBias +
+         Keys{{"logit_scale", number("logit_scale", 0.0625)}}},
+    {"exaone4", "exaone4", kLayers, kGlobal, kOlmo2Names, kLlamaKeys + kWindow},
+    {"ernie4_5", "ernie4_5", kLayers, kGlobal, kNorms + kProducts + kQueries,
+     kLlamaKeys + Keys{{"use_bias", holds("blk.0.attn_q.bias")}}},
+    {"seed_oss", "seed_oss", kLayers, kGlobal, kNormsOfBlocks + kProducts + kQueries,
+     kLlamaKeys + kAttentionBias + kMlpBias +
+         Keys{{"attention_out_bias", holds("blk.0.attn_output.bias")}}},
+    {"hunyuan-dense", "hunyuan_v1_dense", kLayers, kGlobal,
+     kNorms + kProducts + kQueries + kHeadLayerNorms, kLlamaKeys + kAttentionBias},
+    {"hunyuan-moe", "hunyuan_v1_moe", kLayers, kGlobal,
+     kNorms + kAttention + kQueries + kHeadLayerNorms + kStackedExperts +
+         Names{{"ffn_gate_inp", "mlp.gate.wg"},
+               {"ffn_gate_shexp", "mlp.shared_mlp.gate_proj"},
+               {"ffn_up_shexp", "mlp.shared_mlp.up_proj"},
+               {"ffn_down_shexp", "mlp.shared_mlp.down_proj"}},
+     kLlamaKeys + kAttentionBias + experts("num_experts", true) +
+         Keys{{"intermediate_size", sizeOfPart}, {"moe_topk", size("expert_used_count")}}},
+    {"arcee", "arcee", kLayers, kGlobal, kNorms + kAttention + kPairedQueries + kPlainMlp,
+     kWholeHeads + kRmsEps + kAttentionBias + kMlpBias + Keys{{"hidden_act", text("relu2")}}},
+    {"olmo", "olmo", kLayers, kGlobal, kProducts + kPairedQueries,
+     kWholeHeads + kSilu + kAttentionBias + Keys{{"clip_qkv", orNone("attention.clamp_kqv")}}},
+    {"glm4", "glm4", kLayers, kGlobal,
+     kAttention + kQueries +
+         Names{{"attn_norm", "input_layernorm"},
+               {"post_attention_norm", "post_self_attn_layernorm"},
+               {"ffn_norm", "post_attention_layernorm"},
+               {"post_ffw_norm", "post_mlp_layernorm"},
+               {"ffn_up", "mlp.gate_up_proj"},
+               {"ffn_down", "mlp.down_proj"}},
+     kPartHeads + kRmsEps + kSilu + kAttentionBias},
+    {"glm4moe", "glm4_moe", kLayers, kGlobal,
+     kNormsOfBlocks + kProducts + kQueries + kHeadNorms + kExperts + kSharedExperts + kRouterBias +
+         kFurtherTokens,
+     kPartHeads + kRmsEps + kSilu + kAttentionBias + kSigmoidExperts +
+         Keys{{"num_hidden_layers", layersOfOneToken},
+              {"use_qk_norm", holds("blk.0.attn_q_norm.weight")}}},
+    {"dots1", "dots1", kLayers, kGlobal,
+     kNorms + kProducts + kQueries + kHeadNorms + kExperts + kSharedExperts + kRouterBias,
+     kLlamaKeys + kAttentionBias + kSigmoidExperts},
+    {"minimax-m2", "minimax_m2", kLayers, kGlobal,
+     kNorms + kAttention + kQueries + kHeadNorms +
+         Names{{"ffn_gate_inp", "block_sparse_moe.gate"},
+               {"ffn_gate_exps", "block_sparse_moe.experts.w1"},
+               {"ffn_up_exps", "block_sparse_moe.experts.w3"},
+               {"ffn_down_exps", "block_sparse_moe.experts.w2"},
+               {"exp_probs_b", "block_sparse_moe.e_score_correction_bias", GgufChange::Ending}},
+     kPartHeads + kRmsEps + kSilu +
+         Keys{{"num_local_experts", size("expert_count")},
+              {"num_experts_per_tok", size("expert_used_count")},
+              {"intermediate_size", sizeOfPart},
+              {"stacked_experts", stacksSigmoidExperts}}},
+    {"deepseek2", "deepseek_v3", kLayers, kGlobal, kDeepSeekNames,
+     kDeepSeekKeys + Keys{{"stacked_experts", stacksSigmoidExperts}}, hasSigmoids},
+    {"deepseek2", "deepseek_v2", kLayers, kGlobal, kDeepSeekNames,
+     kDeepSeekKeys + Keys{{"stacked_experts", isTrue}, {"topk_method", choiceOfGroups}}},
     {"granite", "granite", kLayers, kGlobal, kLlamaNames, kGraniteKeys},
     {"granitemoe", "granitemoe", kLayers, kGlobal,
      kNorms + kAttention + kPairedQueries +
@@ -282,7 +497,7 @@ const GgufArchitecture kArchitectures[] = {
               {"sliding_window", size("attention.sliding_window", 1024)},
               {"rope_local_base_freq", number("rope.freq_base_swa", 10000)}}},
     {"olmo2", "olmo3", kLayers, kGlobal, kOlmo2Names,
-     kLlamaKeys + kWindow + kAttentionBias + Keys{{"rope_parameters", thetaOfWindows}}, true},
+     kLlamaKeys + kWindow + kAttentionBias + Keys{{"rope_parameters", thetaOfWindows}}, hasWindow},
     {"olmo2", "olmo2", kLayers, kGlobal, kOlmo2Names, kLlamaKeys + kAttentionBias},
     {"starcoder2", "starcoder2", kLayers, kGlobal,
      kNorms + kQueries +
@@ -309,24 +524,67 @@ const GgufArchitecture kArchitectures[] = {
                     {"ffn_up", "mlp.gate_up_proj"},
                     {"ffn_down", "mlp.down_proj"}},
      kPartHeads + kRmsEps + kSilu + kWindow},
-    {"gpt2", "gpt2", "transformer.h.",
-     Names{{"token_embd", "transformer.wte"},
-           {"position_embd", "transformer.wpe"},
-           {"output_norm", "transformer.ln_f"},
-           {"output", "lm_head"}},
+    {"gpt2", "gpt2", "transformer.h.", kGptGlobal,
      Names{{"attn_norm", "ln_1"},
            {"attn_qkv", "attn.c_attn", kTransposed},
            {"attn_output", "attn.c_proj", kTransposed},
            {"ffn_norm", "ln_2"},
            {"ffn_up", "mlp.c_fc", kTransposed},
            {"ffn_down", "mlp.c_proj", kTransposed}},
-     Keys{{"n_embd", size("embedding_length")},
-          {"n_inner", size("feed_forward_length")},
+     kGptSizes + Keys{{"activation_function", text("gelu_new")}}},
+    {"starcoder", "gpt_bigcode", "transformer.h.", kGptGlobal,
+     Names{{"attn_norm", "ln_1"},
+           {"attn_qkv", "attn.c_attn"},
+           {"attn_output", "attn.c_proj"},
+           {"ffn_norm", "ln_2"},
+           {"ffn_up", "mlp.c_fc"},
+           {"ffn_down", "mlp.c_proj"}},
+     kGptSizes +
+         Keys{{"activation_function", text("gelu_pytorch_tanh")}, {"multi_query", hasOneKeyHead}}},
+    {"bloom", "bloom", "transformer.h.",
+     Names{{"token_embd", "transformer.word_embeddings"},
+           {"token_embd_norm", "transformer.word_embeddings_layernorm"},
+           {"output_norm", "transformer.ln_f"},
+           {"output", "lm_head"}},
+     kBloomLayer + Names{{"ffn_norm", "post_attention_layernorm"}},
+     Keys{{"hidden_size", size("embedding_length")},
           {"n_layer", size("block_count")},
           {"n_head", size("attention.head_count")},
-          {"n_positions", size("context_length")},
+          {"seq_length", size("context_length")},
+          {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)}}},
+    {"falcon", "falcon", "transformer.h.",
+     Names{{"token_embd", "transformer.word_embeddings"},
+           {"output_norm", "transformer.ln_f"},
+           {"output", "lm_head"}},
+     kBloomLayer,
+     Keys{{"hidden_size", size("embedding_length")},
+          {"ffn_hidden_size", size("feed_forward_length")},
+          {"num_hidden_layers", size("block_count")},
+          {"num_attention_heads", size("attention.head_count")},
+          {"max_position_embeddings", size("context_length")},
+          {"num_kv_heads", keyHeads},
+          {"num_ln_in_parallel_attn", one},
+          {"new_decoder_architecture", sharesKeyHeads},
+          {"multi_query", hasOneKeyHead},
+          {"bias", holds("blk.0.attn_qkv.bias")},
           {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)},
-          {"activation_function", text("gelu_new")}}},
+          {"rope_theta", thetaOfWholeHeads}}},
+    {"mpt", "mpt", "transformer.blocks.",
+     Names{{"token_embd", "transformer.wte"},
+           {"output_norm", "transformer.norm_f"},
+           {"output", "lm_head"}},
+     Names{{"attn_norm", "norm_1"},
+           {"attn_qkv", "attn.Wqkv"},
+           {"attn_output", "attn.out_proj"},
+           {"ffn_norm", "norm_2"},
+           {"ffn_up", "ffn.up_proj"},
+           {"ffn_down", "ffn.down_proj"}},
+     Keys{{"d_model", size("embedding_length")},
+          {"n_layers", size("block_count")},
+          {"n_heads", size("attention.head_count")},
+          {"max_seq_len", size("context_length")},
+          {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)},
+          {"attn_config", alibi}}},
     {"gptneox", "gpt_neox", "gpt_neox.layers.",
      Names{{"token_embd", "gpt_neox.embed_in"},
            {"output_norm", "gpt_neox.final_layer_norm"},
@@ -358,10 +616,9 @@ Expected<const GgufArchitecture *> findGgufArchitecture(const GgufFile &file,
   std::string known;
   for (const GgufArchitecture &architecture : kArchitectures) {
     GgufKeys keys(file, source, architecture.name);
-    if (*given == architecture.name && (!architecture.hasWindow || hasWindow(keys)) &&
-        (!architecture.hasExperts || hasExperts(keys)))
+    if (*given == architecture.name && (!architecture.applies || architecture.applies(keys)))
       return &architecture;
-    if (!architecture.hasWindow && !architecture.hasExperts)
+    if (!architecture.applies)
       known += std::string(known.empty() ? "" : ", ") + architecture.name;
   }
   return fail(std::string(source), "its general.architecture is " + given->dump(),

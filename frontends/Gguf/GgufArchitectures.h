@@ -18,10 +18,12 @@ namespace sinter {
 enum class GgufChange {
   None,
   PairsTogether, ///< rows of a head: (i, i + size / 2) became (2 i, 2 i + 1)
-  PartsApart,    ///< rows: heads of (q, k, v) became all q, all k, all v
+  PartsApart,    ///< rows: groups of heads (queries, k, v) became all queries, all k, all v
   Transposed,    ///< [in, out] became [out, in]
   OneAdded,      ///< 1 + weight
   RowAlone,      ///< [1, in] became [in]
+  Ending,        ///< its name has got one, ".weight" or ".bias"
+  KeysOfLatent,  ///< with the tensor of the values, "attn_v_b", rows of heads (k, v), k transposed
 };
 
 struct GgufTensorName {
@@ -43,8 +45,8 @@ struct GgufArchitecture {
   const char *layers;                          ///< "model.layers.", before a layer's number
   std::vector<GgufTensorName> global, ofLayer; ///< without ".weight" and ".bias"
   std::vector<GgufConfigKey> keys;
-  /// Of files that give a sliding window, or experts; stands before that of others.
-  bool hasWindow = false, hasExperts = false;
+  /// Which files of the name are meant; of several entries the first one that is.
+  bool (*applies)(const GgufKeys &) = nullptr;
 };
 
 /// The architecture that the file names. Fails where it is none that we know, or the file is one of

@@ -20,15 +20,19 @@ struct Rows {
   const GgufTensor &tensor;
   int64_t count, columns;
   GgufChange change;
-  int64_t heads = 1; ///< of GgufChange::PairsTogether and PartsApart
+  int64_t heads = 1, keyHeads = 1; ///< of GgufChange::PairsTogether and PartsApart
 
   int64_t source(int64_t row) const {
-    int64_t size = count / heads, head = row / size, at = row % size;
-    if (change == GgufChange::PairsTogether)
+    if (change == GgufChange::PairsTogether) {
+      int64_t size = count / heads, head = row / size, at = row % size;
       return head * size + at % (size / 2) * 2 + at / (size / 2);
+    }
     if (change == GgufChange::PartsApart) {
-      int64_t part = size / 3; // of a head: q, k or v
-      return at / part * (heads * part) + head * part + at % part;
+      int64_t size = count / (heads + 2 * keyHeads), part = row / size;
+      int64_t queries = heads / keyHeads, group = part / (queries + 2), at = part % (queries + 2);
+      int64_t place =
+          at < queries ? group * queries + at : heads + (at - queries) * keyHeads + group;
+      return place * size + row % size;
     }
     return row;
   }
@@ -129,6 +133,30 @@ TensorDecoder decodeTransposed(const Rows &rows) {
 
 } // namespace
 
+/// A head an item: rows of its keys, which are columns of the one tensor, and those of its values,
+/// which are rows of the other.
+static TensorDecoder decodeLatent(const GgufTensor &keys, const GgufTensor &values) {
+  int64_t heads = keys.shape[0], latent = keys.shape[1], keySize = keys.shape[2];
+  int64_t valueSize = values.shape[1];
+  return {static_cast<uint64_t>(heads),
+          [=, &keyType = *keys.type, &valueType = *values.type, ofKeys = keys.data,
+           ofValues = values.data](uint64_t begin, uint64_t end, std::byte *bytes) {
+            auto *out = reinterpret_cast<float *>(bytes);
+            std::vector<float> block(static_cast<size_t>(latent * keySize));
+            uint64_t keyBytes = ofKeys.size() / static_cast<uint64_t>(heads),
+                     valueBytes = ofValues.size() / static_cast<uint64_t>(heads);
+            for (uint64_t head = begin; head < end; ++head) {
+              float *rows = out + static_cast<int64_t>(head) * (keySize + valueSize) * latent;
+              widen(keyType, ofKeys.subspan(head * keyBytes, keyBytes), block);
+              for (int64_t i = 0; i < latent; ++i)
+                for (int64_t j = 0; j < keySize; ++j)
+                  rows[j * latent + i] = block[static_cast<size_t>(i * keySize + j)];
+              widen(valueType, ofValues.subspan(head * valueBytes, valueBytes),
+                    {rows + keySize * latent, static_cast<size_t>(valueSize * latent)});
+            }
+          }};
+}
+
 /// Splits "blk.3.attn_q" into the layer and what follows it.
 static std::optional<std::pair<uint32_t, std::string>> splitLayer(const std::string &stem) {
   constexpr std::string_view prefix = "blk.";
@@ -161,6 +189,8 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     std::string ending = dot == std::string::npos ? "" : stored.name.substr(dot);
     std::string stem = stored.name.substr(0, dot);
     auto layer = splitLayer(stem);
+    if (layer && layer->second == "attn_v_b")
+      continue; // comes with the keys
     const std::vector<GgufTensorName> &list = layer ? architecture->ofLayer : architecture->global;
     auto found = std::ranges::find(list, layer ? layer->second : stem, &GgufTensorName::file);
     if (found == list.end() || (ending != ".weight" && ending != ".bias"))
@@ -168,7 +198,7 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
                      " have none of this name");
     Tensor tensor;
     tensor.name = (layer ? architecture->layers + std::to_string(layer->first) + "." : "") +
-                  found->name + ending;
+                  found->name + (found->change == GgufChange::Ending ? "" : ending);
     tensor.shape = stored.shape;
     tensor.dtypeName = stored.type->name;
     tensor.file = fileIndex;
@@ -178,9 +208,21 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     // A bias is not transposed, and neither are the weights of a norm; of norms' tensors, one is
     // added to weights alone.
     GgufChange change = found->change;
-    if ((change == GgufChange::Transposed && vector) ||
+    if (change == GgufChange::Ending || (change == GgufChange::Transposed && vector) ||
         (change == GgufChange::OneAdded && ending == ".bias"))
       change = GgufChange::None;
+    if (change == GgufChange::KeysOfLatent) {
+      const GgufTensor *values =
+          keys.findTensor("blk." + std::to_string(layer->first) + ".attn_v_b.weight");
+      if (stored.shape.size() != 3 || !values || values->shape.size() != 3 ||
+          values->shape[0] != stored.shape[0] || values->shape[2] != stored.shape[1])
+        return unknown("there is no attn_v_b with its heads");
+      tensor.shape = {stored.shape[0] * (stored.shape[2] + values->shape[1]), stored.shape[1]};
+      tensor.dtype = DType::F32;
+      tensor.decoder = decodeLatent(stored, *values);
+      tensors.push_back(std::move(tensor));
+      continue;
+    }
     if (change == GgufChange::RowAlone) {
       if (vector)
         tensor.shape.insert(tensor.shape.begin(), 1);
@@ -197,8 +239,10 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       std::swap(rows.count, rows.columns);
     if (byRows)
       rows.heads = std::string_view(found->file) == "attn_k" ? keyHeads : heads;
-    if (byRows && (rows.count % (rows.heads * (change == GgufChange::PartsApart ? 3 : 2)) != 0 ||
-                   (vector && !stored.type->plain)))
+    rows.keyHeads = keyHeads;
+    int64_t parts = change == GgufChange::PartsApart ? heads + 2 * keyHeads : 2 * rows.heads;
+    if (byRows && (rows.count % parts != 0 || (vector && !stored.type->plain) ||
+                   (change == GgufChange::PartsApart && heads % keyHeads != 0)))
       return unknown("its " + std::to_string(rows.count) + " rows are not those of " +
                      std::to_string(rows.heads) + " heads");
     if (change == GgufChange::Transposed && stored.shape.size() != 2)

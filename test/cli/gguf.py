@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 sinter, models, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-F32, F16, Q4_0, Q4_1, Q8_0 = 0, 1, 2, 3, 8
+F32, F16, Q4_0, Q4_1, Q8_0, MXFP4 = 0, 1, 2, 3, 8, 39
 TOKENS = "3,1,4,1,5,9,2,6,5,3,5,8"
 
 
@@ -36,6 +36,13 @@ class Tensor:
         return [self.values[i:i + width] for i in range(0, len(self.values), width)]
 
 
+class Blocks:
+    """Rows of MXFP4, in the file's bytes."""
+
+    def __init__(self, shape, data):
+        self.shape, self.data, self.values = list(shape), data, ()
+
+
 def read_tensors(path):
     data = path.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
@@ -45,6 +52,9 @@ def read_tensors(path):
             continue
         begin, end = (8 + size + offset for offset in entry["data_offsets"])
         bytes_ = data[begin:end]
+        if entry["dtype"] == "U8":
+            found[name] = Tensor(entry["shape"], bytes_)
+            continue
         if entry["dtype"] == "BF16":
             bytes_ = b"".join(b"\0\0" + bytes_[i:i + 2] for i in range(0, len(bytes_), 2))
         letter, size_ = ("e", 2) if entry["dtype"] == "F16" else ("f", 4)
@@ -126,8 +136,8 @@ def make_gguf(metadata, tensors, kind_of):
         header += text(key) + value_of(value)
     data, held = b"", {}
     for name, tensor in tensors.items():
-        kind = kind_of(name, tensor)
-        content, held[name] = quantize(kind, tensor.values)
+        kind = MXFP4 if isinstance(tensor, Blocks) else kind_of(name, tensor)
+        content, held[name] = (tensor.data, ()) if kind == MXFP4 else quantize(kind, tensor.values)
         header += text(name) + struct.pack("<I", len(tensor.shape))
         header += struct.pack(f"<{len(tensor.shape)}Q", *reversed(tensor.shape))
         header += struct.pack("<IQ", kind, len(data))
@@ -146,12 +156,14 @@ def pair(tensor, heads):
     return Tensor(tensor.shape, [x for row in moved for x in row])
 
 
-def part(tensor, heads):
-    """All queries, then all keys, then all values."""
+def part(tensor, heads, groups=None):
+    """All queries, then all keys, then all values, of groups of heads that have one key and value each."""
+    groups = groups or heads
     rows = tensor.rows() if len(tensor.shape) > 1 else [[x] for x in tensor.values]
-    size = len(rows) // heads // 3
-    moved = [rows[h * 3 * size + which * size + i]
-             for which in range(3) for h in range(heads) for i in range(size)]
+    queries, size = heads // groups, len(rows) // (heads + 2 * groups)
+    moved = [rows[(g * (queries + 2) + at) * size + i]
+             for which in (range(queries), [queries], [queries + 1])
+             for g in range(groups) for at in which for i in range(size)]
     return Tensor(tensor.shape, [x for row in moved for x in row])
 
 
@@ -201,9 +213,34 @@ QWEN = LLAMA | {"mlp.gate": "ffn_gate_inp", "mlp.experts.gate_proj": "ffn_gate_e
                 "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp",
                 "mlp.shared_expert.down_proj": "ffn_down_shexp",
                 "mlp.shared_expert_gate": "ffn_gate_inp_shexp"}
+GPT_OSS = LLAMA | {"post_attention_layernorm": "post_attention_norm", "self_attn.sinks": "attn_sinks",
+                   "mlp.router": "ffn_gate_inp", "mlp.experts.gate_proj": "ffn_gate_exps",
+                   "mlp.experts.up_proj": "ffn_up_exps", "mlp.experts.down_proj": "ffn_down_exps"}
+BLOOM = {"transformer.word_embeddings": "token_embd", "transformer.ln_f": "output_norm", "lm_head": "output",
+         "transformer.word_embeddings_layernorm": "token_embd_norm", "input_layernorm": "attn_norm",
+         "self_attention.query_key_value": "attn_qkv", "self_attention.dense": "attn_output",
+         "post_attention_layernorm": "ffn_norm", "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down"}
+MPT = {"transformer.wte": "token_embd", "transformer.norm_f": "output_norm", "norm_1": "attn_norm",
+       "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output", "norm_2": "ffn_norm",
+       "ffn.up_proj": "ffn_up", "ffn.down_proj": "ffn_down"}
+SEED = LLAMA | {"post_attention_layernorm": "post_attention_norm"}
+GLM = LLAMA | {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"}
+HUNYUAN = QWEN | {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm",
+                  "mlp.gate.wg": "ffn_gate_inp", "mlp.shared_mlp.gate_proj": "ffn_gate_shexp",
+                  "mlp.shared_mlp.up_proj": "ffn_up_shexp", "mlp.shared_mlp.down_proj": "ffn_down_shexp"}
+DEEPSEEK = QWEN | {"mlp.shared_experts." + name: QWEN["mlp.shared_expert." + name]
+                   for name in ("gate_proj", "up_proj", "down_proj")} | {
+                       "mlp.gate.e_score_correction_bias": "exp_probs_b"}
+LATENT = DEEPSEEK | {f"self_attn.{name}": f"attn_{to}" for name, to in (
+    ("q_a_proj", "q_a"), ("q_a_layernorm", "q_a_norm"), ("q_b_proj", "q_b"), ("kv_a_proj_with_mqa", "kv_a_mqa"),
+    ("kv_a_layernorm", "kv_a_norm"), ("kv_b_proj", "kv_b"))}
+MINIMAX = MIXTRAL | {"block_sparse_moe.e_score_correction_bias": "exp_probs_b"}
 EXPERTS = {"mixtral": MIXTRAL, "granitemoe": GRANITE, "qwen2_moe": QWEN, "qwen3_moe": QWEN, "olmoe": QWEN}
 NAMES = {"gpt2": GPT2, "gptneox": NEOX, "gemma2": GEMMA, "gemma3": GEMMA, "olmo2": OLMO, "phi2": PHI,
-         "starcoder2": STARCODER}
+         "starcoder2": STARCODER, "starcoder": GPT2, "bloom": BLOOM, "falcon": BLOOM, "mpt": MPT, "seed_oss": SEED,
+         "glm4": GLM, "exaone4": OLMO, "hunyuan-dense": HUNYUAN, "hunyuan-moe": HUNYUAN, "glm4moe": SEED | {
+             name: to for name, to in DEEPSEEK.items() if name != "post_attention_layernorm"},
+         "dots1": DEEPSEEK, "deepseek2": LATENT, "minimax-m2": MINIMAX}
 # Norms with factor 1 + weight, which is what the file holds.
 OF_ONE = ("gemma", "gemma2", "gemma3", "nemotron")
 
@@ -220,15 +257,25 @@ def split(name):
 
 def change(architecture, config, stem, tensor, is_bias=False):
     heads = config.get("num_attention_heads") or config.get("n_head")
-    if architecture in ("llama", "granite", "granitemoe", "smollm3") and \
+    if architecture in ("llama", "granite", "granitemoe", "smollm3", "arcee", "olmo") and \
             stem in ("self_attn.q_proj", "self_attn.k_proj"):
         return pair(tensor, heads if "q_proj" in stem else config["num_key_value_heads"])
-    if architecture == "gptneox" and stem == "attention.query_key_value":
-        return part(tensor, heads)
+    if stem.endswith("attention.query_key_value"):
+        return part(tensor, heads, describe(architecture, config).get(f"{architecture}.attention.head_count_kv"))
     if architecture == "gpt2" and stem.split(".")[-1] in ("c_attn", "c_proj", "c_fc"):
         return transpose(tensor)
     return add_one(tensor) if architecture in OF_ONE and "norm" in stem and not is_bias else tensor
 
+
+
+def stretched_base(rope, head):
+    return rope["rope_theta"] * rope["alpha"] ** (head / (head - 2))
+
+
+def falcon_groups(config):
+    if config.get("new_decoder_architecture"):
+        return config["num_kv_heads"]
+    return 1 if config.get("multi_query") else config.get("num_attention_heads")
 
 
 def describe(architecture, config):
@@ -237,13 +284,15 @@ def describe(architecture, config):
     rope = config.get("rope_parameters") or {}
     sliding, rope = rope.get("sliding_attention", {}), rope.get("full_attention", rope)
     theta = rope.get("rope_theta") or config.get("rope_theta") or config.get("rotary_emb_base")
-    heads, hidden = get("num_attention_heads", "n_head"), get("hidden_size", "n_embd")
+    heads, hidden = get("num_attention_heads", "n_head", "n_heads"), get("hidden_size", "n_embd", "d_model")
     head = get("head_dim") or hidden // heads
     partial = rope.get("partial_rotary_factor") or get("rotary_pct", "partial_rotary_factor") or 1
-    values = {"context_length": get("max_position_embeddings", "n_positions"),
-              "embedding_length": hidden, "block_count": get("num_hidden_layers", "n_layer"),
-              "feed_forward_length": get("intermediate_size", "n_inner") or 4 * hidden,
-              "attention.head_count": heads, "attention.head_count_kv": get("num_key_value_heads"),
+    values = {"context_length": get("max_position_embeddings", "n_positions", "max_seq_len") or 2048,
+              "embedding_length": hidden, "block_count": get("num_hidden_layers", "n_layer", "n_layers"),
+              "feed_forward_length": get("intermediate_size", "n_inner", "ffn_hidden_size") or 4 * hidden,
+              "attention.head_count": heads,
+              "attention.head_count_kv": get("num_key_value_heads") or
+              {"bloom": heads, "falcon": falcon_groups(config)}.get(architecture),
               "attention.layer_norm_rms_epsilon": get("rms_norm_eps"),
               "attention.layer_norm_epsilon": get("layer_norm_epsilon", "layer_norm_eps", "norm_eps",
                                                        "norm_epsilon"),
@@ -251,10 +300,41 @@ def describe(architecture, config):
               "rope.freq_base": float(theta) if theta else None,
               "rope.dimension_count": int(head * partial) if theta else None,
               "use_parallel_residual": get("use_parallel_residual"),
-              "expert_count": get("num_experts", "num_local_experts"),
-              "expert_used_count": get("num_experts_per_tok"),
+              "expert_count": get("num_experts", "num_local_experts", "n_routed_experts"),
+              "expert_used_count": get("num_experts_per_tok", "moe_topk"),
               "expert_feed_forward_length": get("moe_intermediate_size"),
               "expert_shared_feed_forward_length": get("shared_expert_intermediate_size")}
+    if architecture == "deepseek2":
+        values |= {"attention.kv_lora_rank": get("kv_lora_rank"), "attention.q_lora_rank": get("q_lora_rank"),
+                   "attention.head_count_kv": 1, "rope.dimension_count": get("qk_rope_head_dim"),
+                   "attention.key_length": get("kv_lora_rank") + get("qk_rope_head_dim"),
+                   "attention.value_length": get("kv_lora_rank"),
+                   "attention.key_length_mla": get("qk_nope_head_dim") + get("qk_rope_head_dim"),
+                   "attention.value_length_mla": get("v_head_dim")}
+        if rope.get("mscale_all_dim"):
+            values["rope.scaling.yarn_log_multiplier"] = 0.1 * rope["mscale_all_dim"]
+    if architecture in ("glm4moe", "dots1", "deepseek2"):
+        values |= {"expert_shared_count": get("n_shared_experts"),
+                   "expert_gating_func": 1 if config["model_type"] == "deepseek_v2" else 2,
+                   "leading_dense_block_count": get("first_k_dense_replace"),
+                   "expert_weights_scale": get("routed_scaling_factor"),
+                   "expert_weights_norm": get("norm_topk_prob"), "expert_group_count": get("n_group"),
+                   "expert_group_used_count": get("topk_group")}
+    if config["model_type"] == "deepseek_v2":
+        values |= {"expert_weights_norm": False, "expert_group_count": None, "expert_group_used_count": None}
+    if architecture == "glm4moe":  # one more layer, which predicts a further token
+        values |= {"nextn_predict_layers": 1, "block_count": get("num_hidden_layers") + 1}
+    if architecture in ("minimax-m2", "hunyuan-moe"):
+        values["expert_feed_forward_length"] = get("intermediate_size")
+    if architecture == "minimax-m2":
+        values["expert_gating_func"] = 2
+    if architecture == "mpt":
+        values |= {"attention.clamp_kqv": config["attn_config"]["clip_qkv"],
+                   "attention.max_alibi_bias": float(config["attn_config"]["alibi_bias_max"])}
+    if "alpha" in rope:
+        values["rope.freq_base"] = stretched_base(rope, head)
+    if architecture == "olmo":
+        values["attention.clamp_kqv"] = get("clip_qkv")
     if architecture == "gemma3":
         values["rope.freq_base_swa"] = sliding["rope_theta"]
     if rope.get("rope_type") in ("linear", "yarn"):
@@ -266,7 +346,8 @@ def describe(architecture, config):
                       ("residual_scale", "residual_multiplier"),
                       ("logit_scale", "logits_scaling" if "granite" in architecture else "logit_scale")):
         values[key] = get(ours)
-    if architecture in ("gemma2", "gemma3", "olmo2", "phi3") or config["model_type"] == "mistral":
+    if architecture in ("gemma2", "gemma3", "olmo2", "phi3", "gpt-oss", "cohere2", "exaone4") or \
+            config["model_type"] == "mistral":
         values["attention.sliding_window"] = get("sliding_window")
     if architecture == "gemma2":
         values |= {key: float(get(key)) for key in ("attn_logit_softcapping", "final_logit_softcapping")}
@@ -302,6 +383,17 @@ def stack(tensors):
     return stacked, parts
 
 
+def split_latent(layer, tensor, config):
+    """Keys of heads, transposed, and values."""
+    heads, key, value = config["num_attention_heads"], config["qk_nope_head_dim"], config["v_head_dim"]
+    rows, latent = tensor.rows(), tensor.shape[1]
+    of_head = [rows[h * (key + value):(h + 1) * (key + value)] for h in range(heads)]
+    keys = [row[i] for head in of_head for i in range(latent) for row in head[:key]]
+    values = [x for head in of_head for row in head[key:] for x in row]
+    return {layer + "attn_k_b.weight": Tensor([heads, latent, key], keys),
+            layer + "attn_v_b.weight": Tensor([heads, value, latent], values)}
+
+
 def convert(model, architecture, kind=F32):
     """The bytes of the GGUF file; for quantized ones a directory of the numbers that it holds."""
     config = json.loads((model / "config.json").read_text())
@@ -309,9 +401,14 @@ def convert(model, architecture, kind=F32):
     names = EXPERTS.get(config["model_type"], names)
     for name, tensor in stack(read_tensors(model / "model.safetensors"))[0].items():
         layer, stem, ending = split(name)
-        if stem == "lm_head" and config.get("tie_word_embeddings", architecture in ("gpt2", "gemma2")):
+        if ending == ".e_score_correction_bias":
+            stem, ending = stem + ending, ".bias"
+        if stem == "lm_head" and config.get("tie_word_embeddings", architecture in ("gpt2", "gemma2", "starcoder")):
             continue
         to = layer + names[stem] + ending
+        if stem == "self_attn.kv_b_proj":
+            tensors |= split_latent(layer, tensor, config)
+            continue
         tensors[to], origin[to] = change(architecture, config, stem, tensor, ending == ".bias"), (name, stem)
     fits = lambda name, tensor: len(tensor.shape) > 1 and "ffn_gate_inp" not in name and \
         (kind == F16 or tensor.shape[-1] % 32 == 0)
@@ -353,7 +450,13 @@ def compare_models():
                                "smollm3": "smollm3", "cohere": "command-r", "stablelm": "stablelm",
                                "stablelm-parallel": "stablelm", "nemotron": "nemotron",
                                "olmo2": "olmo2", "olmo3": "olmo2", "starcoder2": "starcoder2",
-                               "phi": "phi2"}.items():
+                               "phi": "phi2", "cohere2": "cohere2", "exaone4": "exaone4",
+                               "ernie4_5": "ernie4_5", "seed_oss": "seed_oss",
+                               "hunyuan_v1_dense": "hunyuan-dense", "hunyuan_v1_moe": "hunyuan-moe",
+                               "arcee": "arcee", "olmo": "olmo", "glm4": "glm4", "glm4_moe": "glm4moe",
+                               "dots1": "dots1", "minimax_m2": "minimax-m2", "bloom": "bloom",
+                               "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2",
+                               "falcon": "falcon", "mpt": "mpt", "gpt_bigcode": "starcoder"}.items():
         directory = next(f / name for f in (models, models.parent / "families") if (f / name).exists())
         data, config, *_ = convert(directory, architecture)
         path = folder / f"{name}.gguf"
@@ -368,6 +471,16 @@ def compare_models():
             directory = make_directory(name, config, tensors)
         if name == "starcoder2":  # the file has no window
             directory = make_directory(name, config | {"sliding_window": None},
+                                       read_tensors(directory / "model.safetensors"))
+        if name == "mpt":  # nor a scale of scores
+            directory = make_directory(name, config | {"attn_config": config["attn_config"] | {"softmax_scale": None}},
+                                       read_tensors(directory / "model.safetensors"))
+        if name == "hunyuan_v1_dense":  # the base is stretched when it is written
+            rope = {"rope_type": "default", "rope_theta": to_f32(stretched_base(config["rope_parameters"], 12))}
+            directory = make_directory(name, config | {"rope_parameters": rope},
+                                       read_tensors(directory / "model.safetensors"))
+        if name == "dots1":  # nor a window
+            directory = make_directory(name, config | {"layer_types": ["full_attention"] * 3},
                                        read_tensors(directory / "model.safetensors"))
         if name == "olmo3":  # the file has one base
             for kind in config["rope_parameters"].values():
@@ -444,6 +557,71 @@ def make_experts(kind, **more):
                 add(block + "shared_expert." + name, *((hidden, 64) if name == "down_proj" else (64, hidden)))
             add(block + "shared_expert_gate", 1, hidden)
     return make_directory("experts-" + kind, config, tensors)
+
+
+def convert_gpt_oss(model):
+    """The GGUF file of a directory whose experts are MXFP4, or numbers: gate and up are apart there, and
+    halves of a block's bytes are its halves."""
+    config, stored = json.loads((model / "config.json").read_text()), read_tensors(model / "model.safetensors")
+    tensors = {}
+
+    def every(rows, begin, step):
+        """Rows of each expert from `begin` on, and their number."""
+        return [row for expert in rows for row in expert[begin::step]], len(rows[0][begin::step])
+
+    for name, tensor in stored.items():
+        layer, stem, ending = split(name if "." + name.rsplit(".")[-1] in (".weight", ".bias") else name + ".weight")
+        stem, *part = re.split(r"_(?=bias$|blocks$|scales$)", stem)
+        parts = {stem: (0, 1)}
+        if stem.endswith("gate_up_proj"):
+            parts = {stem.replace("gate_up", "gate"): (0, 2), stem.replace("gate_up", "up"): (1, 2)}
+        count, size = tensor.shape[0], len(tensor.values) // tensor.shape[0]
+        of_expert = [tensor.values[i * size:(i + 1) * size] for i in range(count)]
+        for to, (begin, step) in parts.items():
+            if part == ["scales"]:
+                continue
+            if "mlp.experts" not in stem:
+                tensors[layer + GPT_OSS[stem] + ending] = tensor
+            elif part == ["bias"]:
+                rows, width = every(of_expert, begin, step)
+                tensors[layer + GPT_OSS[to] + ".bias"] = Tensor([count, width], rows)
+            elif part == ["blocks"]:
+                rows, groups = tensor.shape[1:3]
+                exponents = stored[name.replace("_blocks", "_scales")].values
+                data = b""
+                for expert in range(count):
+                    for row in range(begin, rows, step):
+                        for group in range(groups):
+                            at = (expert * rows + row) * groups + group
+                            codes = [c for byte in tensor.values[16 * at:16 * at + 16] for c in (byte & 15, byte >> 4)]
+                            data += bytes([exponents[at]]) + bytes(codes[i] | codes[i + 16] << 4 for i in range(16))
+                tensors[layer + GPT_OSS[to] + ".weight"] = Blocks([count, rows // step, 32 * groups], data)
+            else:
+                columns = tensor.shape[2]
+                turned = [[expert[column::columns] for column in range(columns)] for expert in of_expert]
+                rows, height = every(turned, begin, step)
+                tensors[layer + GPT_OSS[to] + ".weight"] = Tensor([count, height, tensor.shape[1]],
+                                                                  [x for row in rows for x in row])
+    metadata = describe("gpt-oss", config) | {"gpt-oss.expert_feed_forward_length": config["intermediate_size"]}
+    return make_gguf(metadata, tensors, lambda *_: F32)[0]
+
+
+def compare_gpt_oss():
+    """The bits of the directory: of numbers, and of MXFP4 as numbers and as codes of four bits."""
+    for name in ("gpt_oss", "gpt_oss-mxfp4"):
+        directory, path = folder / name, folder / f"{name}.gguf"
+        shutil.copytree(models.parent / "families" / name, directory, dirs_exist_ok=True)
+        config = json.loads((directory / "config.json").read_text())
+        # The file does not say where gates are cut off.
+        (directory / "config.json").write_text(json.dumps(config | {"swiglu_limit": 7.0}))
+        path.write_bytes(convert_gpt_oss(directory))
+        same = logits(path) == logits(directory)
+        print(f"{name}: {'same bits' if same else 'DIFFERS'}")
+        assert same
+    same = logits(path, "stored") == logits(directory, "stored")
+    print(f"{name}, its codes: {'same bits' if same else 'DIFFERS'}")
+    assert same
+    assert parameter_bytes(path, "stored") < 0.6 * parameter_bytes(path, "float")
 
 
 def numbers_of(npy):
@@ -597,5 +775,6 @@ folder.mkdir(parents=True, exist_ok=True)
 compare_models()
 compare_quantized()
 compare_experts()
+compare_gpt_oss()
 compare_tokenizers()
 check_errors()

@@ -93,11 +93,11 @@ const auto kModels =
 const auto kFewModels =
     testing::Values("gemma2", "gpt2", "llama-head-80", "qwen2-window", "sinter-alibi-mqa");
 
-// Experts whose columns are whole panels of any processor's. (Of 4 bits so small a model's tokens
-// go to others.)
+// Experts whose columns are whole panels of any processor's. Of 4 bits so small a model's tokens
+// would go to others, had these not been chosen before.
 INSTANTIATE_TEST_SUITE_P(OfExperts, QuantizedWeights,
                          testing::Combine(testing::Values("../families/qwen2_moe-one"),
-                                          testing::Values("int8")),
+                                          testing::Values("int8", "int4")),
                          nameTest);
 INSTANTIATE_TEST_SUITE_P(Int8, QuantizedCaches, testing::Combine(kModels, testing::Values("int8")),
                          nameTest);

@@ -51,14 +51,25 @@ void gptOssNameTensors(ModelSpec &spec) {
       linear.bias->layout = WeightRef::Layout::OutIn;
       return linear;
     };
+    // Of a GGUF file: gate and up apart, [out, in].
+    auto stacked = [&](const std::string &name, int64_t expert, int64_t in, int64_t out) {
+      WeightRef weight{
+          .tensorOut = count * out, .begin = expert * out, .count = out, .matrices = count};
+      return linearPart("mlp.experts." + std::to_string(expert) + "." + name, stem + name, in,
+                        weight, true);
+    };
     layer.gate = std::nullopt;
     layer.up = layer.down = {};
     layer.experts.emplace();
     layer.experts->router = linear("mlp.router", layer.path + ".mlp.router", hidden, count, true);
     for (int64_t i = 0; i < count; ++i)
-      layer.experts->experts.push_back({part("gate_up_proj", i, hidden, 2 * size, 0, 2),
-                                        part("gate_up_proj", i, hidden, 2 * size, 1, 2),
-                                        part("down_proj", i, size, hidden, 0, 1)});
+      layer.experts->experts.push_back(
+          spec.stacksExperts ? ExpertsSpec::Expert{stacked("gate_proj", i, hidden, size),
+                                                   stacked("up_proj", i, hidden, size),
+                                                   stacked("down_proj", i, size, hidden)}
+                             : ExpertsSpec::Expert{part("gate_up_proj", i, hidden, 2 * size, 0, 2),
+                                                   part("gate_up_proj", i, hidden, 2 * size, 1, 2),
+                                                   part("down_proj", i, size, hidden, 0, 1)});
   }
 }
 
