@@ -10,10 +10,10 @@ using namespace mlir;
 using namespace sinter;
 
 /// What a choice is where it is to be another evaluation's; else it is written down.
-static void followChoice(TopKOp op, const ReferenceTensor &scores,
+static void followChoice(Location location, const ReferenceTensor &scores,
                          SmallVector<ReferenceTensor> &chosen, Choices &choices) {
   ReferenceTensor &values = chosen[0], &indices = chosen[1];
-  auto place = std::pair(choices.step, getLayer(op.getLoc()));
+  auto place = std::pair(choices.step, getLayer(location));
   std::vector<ReferenceTensor> &made = choices.made[place];
   if (!choices.areFollowed) {
     made.push_back(indices);
@@ -29,8 +29,11 @@ static void followChoice(TopKOp op, const ReferenceTensor &scores,
 }
 
 /// Evaluates a block, and what ops in it hold or call, with its choices.
-static SmallVector<ReferenceTensor>
-evaluateChoosing(Block &block, ArrayRef<ReferenceTensor> arguments, Choices &choices) {
+/// @param caller where a kernel is called, which layers may share
+static SmallVector<ReferenceTensor> evaluateChoosing(Block &block,
+                                                     ArrayRef<ReferenceTensor> arguments,
+                                                     Choices &choices,
+                                                     std::optional<Location> caller = {}) {
   llvm::DenseMap<Value, ReferenceTensor> values;
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
     values.try_emplace(argument, value);
@@ -41,15 +44,15 @@ evaluateChoosing(Block &block, ArrayRef<ReferenceTensor> arguments, Choices &cho
     SmallVector<ReferenceTensor> operands = valuesOf(op.getOperands()), results;
     auto call = dyn_cast<CallKernelOp>(op);
     if (auto fusion = dyn_cast<FusionOp>(op))
-      results = evaluateChoosing(*fusion.getBlock(), operands, choices);
+      results = evaluateChoosing(*fusion.getBlock(), operands, choices, caller);
     else if (call)
       results = evaluateChoosing(
           SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getKernelAttr()).front(),
-          operands, choices);
+          operands, choices, call.getLoc());
     else
       results = cast<ReferenceOpInterface>(op).evaluate(operands);
-    if (auto choice = dyn_cast<TopKOp>(op))
-      followChoice(choice, operands.front(), results, choices);
+    if (isa<TopKOp>(op))
+      followChoice(caller.value_or(op.getLoc()), operands.front(), results, choices);
     for (auto [result, value] : llvm::zip_equal(op.getResults(), results))
       values.try_emplace(result, std::move(value));
   }
