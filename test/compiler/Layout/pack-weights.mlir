@@ -164,10 +164,10 @@ func.func @integers_of_experts(%x: tensor<4x64xf32>, %o: tensor<3xi32>,
 // CHECK-LABEL: func.func @codes
 // CHECK: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 2, depth = 32>>
 // VNNI-LABEL: func.func @codes
-// VNNI: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>>>
-// VNNI: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: -127, {{.*}}>>>
+// VNNI: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 4, depth = 32, values = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12]>>
+// VNNI: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 4, depth = 32, values = [-127, {{.*}}]>>
 // AVX2-LABEL: func.func @codes
-// AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 4, depth = 32, values = array<i8: 0, 1, {{.*}}>>>
+// AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 4, depth = 32, values = [0, 1, {{.*}}]>>
 // AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 2, depth = 32>>
 func.func @codes(%x: tensor<4x64xf32>,
     %a: tensor<16x64xi8> {sinter.parameter = "a", sinter.values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>},
@@ -182,7 +182,7 @@ func.func @codes(%x: tensor<4x64xf32>,
 
 // One other part, and any byte may be there.
 // VNNI-LABEL: func.func @codes_and_bytes
-// VNNI-NOT: values
+// VNNI-NOT: values = [
 // VNNI: return
 func.func @codes_and_bytes(%x: tensor<4x64xf32>,
     %a: tensor<16x64xi8> {sinter.parameter = "a", sinter.values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>},

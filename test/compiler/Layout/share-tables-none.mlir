@@ -3,7 +3,7 @@
 
 #f32 = #sinter.panels<width = 64, interleave = 1, depth = 16>
 #bf16 = #sinter.panels<width = 64, interleave = 2, depth = 32>
-#codes = #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>>
+#codes = #sinter.panels<width = 32, interleave = 4, depth = 32, values = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12]>
 
 // CHECK-NOT: transpose_table
 

@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{unknown attribute 'sinter.paramter' of argument 1: expected one of sinter.parameter, sinter.preprocessed, sinter.state, sinter.input, sinter.flight, sinter.donated, sinter.role, sinter.initializer, sinter.sharding}}
+// expected-error @below {{unknown attribute 'sinter.paramter' of argument 1: expected one of sinter.parameter, sinter.preprocessed, sinter.state, sinter.input, sinter.flight, sinter.donated, sinter.role, sinter.initializer, sinter.values, sinter.sharding}}
 func.func @dialect_c1_argument(%x: tensor<4xf32> {sinter.input = "x"},
                                %w: tensor<4xf32> {sinter.paramter = "w"}) attributes {sinter.entry} {
   return

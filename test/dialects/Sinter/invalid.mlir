@@ -102,7 +102,7 @@ func.func @call_kernel_c2(%x: tensor<4xf32>) {
 // -----
 
 // expected-error @below {{expected panels of 16 values, with interleave 4 and depth 32}}
-#panels_c1 = #sinter.panels<width = 32, interleave = 4, depth = 32, values = array<i8: 1, 2>>
+#panels_c1 = #sinter.panels<width = 32, interleave = 4, depth = 32, values = [1, 2]>
 
 // -----
 
