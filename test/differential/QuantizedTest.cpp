@@ -95,10 +95,11 @@ const auto kFewModels =
 
 // Experts whose columns are whole panels of any processor's. Of 4 bits so small a model's tokens
 // would go to others, had these not been chosen before.
-INSTANTIATE_TEST_SUITE_P(OfExperts, QuantizedWeights,
-                         testing::Combine(testing::Values("../families/qwen2_moe-one"),
-                                          testing::Values("int8", "int4")),
-                         nameTest);
+const auto kExperts = testing::Values("../families/qwen2_moe-one");
+INSTANTIATE_TEST_SUITE_P(ExpertsInInt8, QuantizedWeights,
+                         testing::Combine(kExperts, testing::Values("int8")), nameTest);
+INSTANTIATE_TEST_SUITE_P(ExpertsInInt4, QuantizedWeights,
+                         testing::Combine(kExperts, testing::Values("int4")), nameTest);
 INSTANTIATE_TEST_SUITE_P(Int8, QuantizedCaches, testing::Combine(kModels, testing::Values("int8")),
                          nameTest);
 INSTANTIATE_TEST_SUITE_P(Fp8, QuantizedCaches, testing::Combine(kFewModels, testing::Values("fp8")),
