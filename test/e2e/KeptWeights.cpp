@@ -23,7 +23,7 @@ public:
     const Tensor *tensor = weights.find(name);
     if (!tensor || !tensor->dtype)
       return std::nullopt;
-    return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data};
+    return runtime::StoredTensor{*tensor->dtype, tensor->shape, tensor->data, tensor->decoder};
   }
 
 private:
