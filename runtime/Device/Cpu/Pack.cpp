@@ -406,7 +406,7 @@ void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t 
     uint64_t count = std::min(lanes, width - first);
     ByteColumns::Column lower[lanes], upper[lanes];
     const uint8_t *lowerRows[lanes], *upperRows[lanes];
-    // Whether the rows of each column are neighbours, and what packs their codes already.
+    // Whether bytes are codes as they are, and rows of a column are neighbours.
     bool areWords = layout.values.empty();
     for (uint64_t i = 0; i < count; ++i) {
       lower[i] = columns.get(panel * layout.width + first + i);
