@@ -57,6 +57,7 @@ constexpr const char *kWide =
 const Case kCases[] = {
     {"llama", kLlama, true, false},
     {"gpt2", kGpt2, true, false},
+    {"turned_experts", "../families/gpt_oss", true, false},
     {"kept_llama", "llama", false},
     {"kept_gpt2", "gpt2", false},
     {"wide_bf16", kWide, false, true, DType::BF16},

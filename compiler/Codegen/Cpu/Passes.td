@@ -55,8 +55,9 @@ def TileTransposesPass : Pass<"sinter-tile-transposes", "mlir::ModuleOp"> {
     many items as a vector has elements and as many columns. Rows of a square are loaded, turned in
     registers and kept on the stack, so that the loop over an item's columns has them side by side.
     Column by column, every line would be fetched once for each of its elements, since columns of a
-    matrix whose rows are a power of two apart share a few places of the caches. What is left of the
-    columns and of the items stays as it was.
+    matrix whose rows are a power of two apart share a few places of the caches. Squares begin at
+    multiples of their edge, so that where items are rows of several matrices none has rows of two.
+    What is left of the columns and of the items stays as it was.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-tile-transposes
@@ -79,19 +80,29 @@ def TileTransposesPass : Pass<"sinter-tile-transposes", "mlir::ModuleOp"> {
     }
     }
     // =>
-    scf.for %item = %begin to %whole step %c8 {
-      scf.for %i = %c0 to %c16 step %c8 {
+    scf.for %item = %begin to %whole step %single {
+    ...
+    scf.for %item = %whole to %rest step %eight {
+      ...
+      scf.for %i = %first to %last step %eights {
         %0 = affine.apply affine_map<(d0, d1) -> (d1 * 32 + d0)>(%item, %i)
         %1 = vector.load %x[%0] : memref<512xf32>, vector<8xf32>
         ...
-        vector.store %2, %square[%c0] : memref<64xf32>, vector<8xf32>
+        vector.store %2, %square[%at] : memref<64xf32>, vector<8xf32>
         ...
-        scf.for %row = %c0 to %c8 step %c1 {
-          scf.for %column = %c0 to %c8 step %c1 {
-            %3 = memref.load %square[%at] : memref<64xf32>
-            memref.store %3, %y[%4] : memref<512xf32>
+        scf.for %row = %firstRow to %rows step %one {
+          ...
+          scf.for %column = %firstColumn to %columns step %ones {
+            ...
+            %3 = memref.load %square[%place] : memref<64xf32>
+            ...
+            memref.store %3, %y[%to] : memref<512xf32>
+          }
+        }
+      }
+    }
+    scf.for %item = %rest to %end step %c1 {
     ...
-    scf.for %item = %whole to %end step %c1 {
     ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect",

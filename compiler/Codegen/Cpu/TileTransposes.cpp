@@ -24,7 +24,7 @@ namespace {
 class TransposingLoop {
 public:
   TransposingLoop(scf::ForOp items, const TargetAttr &target)
-      : items(items), edge(target.getVectorBits() / 32) {}
+      : items(items), row(items.getInductionVar()), edge(target.getVectorBits() / 32) {}
 
   /// Whether it is one.
   bool match() {
@@ -42,6 +42,8 @@ public:
       return false;
     lower = *from;
     upper = *to;
+    if (!findRow())
+      return false;
     llvm::SmallDenseSet<Value> stored;
     for (Operation &op : columns.getBody()->without_terminator()) {
       if (op.getNumRegions() != 0)
@@ -59,18 +61,22 @@ public:
     });
   }
 
-  /// Cuts it into squares, and what is left of the columns and of the items.
+  /// Cuts it into squares, and what is left of the columns and, at both ends, of the items.
   void tile(VectorBuilder &builder) {
     builder.setInsertionPoint(items);
     builder.setLoc(items.getLoc());
     SmallVector<Value> squares;
     for (memref::LoadOp load : loads)
       squares.push_back(builder.scratch(edge * edge, load.getType()));
-    Value begin = items.getLowerBound();
-    Value rest = builder.rem(builder.sub(items.getUpperBound(), begin), edge);
-    Value end = builder.sub(items.getUpperBound(), rest);
+    Value begin = items.getLowerBound(), end = items.getUpperBound();
+    // Squares begin at multiples of their edge, so that none has rows of two matrices.
+    Value first = builder.mul(builder.div(builder.add(begin, edge - 1), edge), edge);
+    first = builder.min(first, end);
+    Value last = builder.max(builder.sub(end, builder.rem(end, edge)), first);
+    auto before = cast<scf::ForOp>(builder.clone(*items));
+    before.setUpperBound(first);
     int64_t whole = lower + (upper - lower) / edge * edge;
-    builder.loop(begin, end, edge, [&](Value firstItem) {
+    builder.loop(first, last, edge, [&](Value firstItem) {
       builder.loop(builder.index(lower), builder.index(whole), edge, [&](Value firstColumn) {
         for (auto [load, square] : llvm::zip_equal(loads, squares))
           turn(builder, load, square, firstItem, firstColumn);
@@ -92,12 +98,33 @@ public:
                      [&](Value column) { emitElement(builder, known, column); });
       });
     });
-    items.setLowerBound(end);
+    items.setLowerBound(last);
   }
 
   int64_t getEdge() const { return edge; }
 
 private:
+  /// Finds what counts the rows: the items, or, where these are those of several matrices, the rest
+  /// of their number by the rows of one.
+  bool findRow() {
+    std::optional<int64_t> rows;
+    for (Operation *user : items.getInductionVar().getUsers()) {
+      if (!isa<arith::RemUIOp, arith::DivUIOp>(user) || user->getBlock() != items.getBody())
+        continue;
+      std::optional<int64_t> by = getConstantIntValue(user->getOperand(1));
+      if (!by || (rows && rows != by))
+        return false;
+      rows = by;
+      if (isa<arith::RemUIOp>(user))
+        row = user->getResult(0);
+    }
+    if (!rows)
+      return true;
+    return *rows % edge == 0 && row != items.getInductionVar() &&
+           llvm::all_of(items.getInductionVar().getUsers(),
+                        [](Operation *user) { return isa<arith::RemUIOp, arith::DivUIOp>(user); });
+  }
+
   template <typename Access> static bool isFlat(Access access) {
     return access.getIndices().size() == 1;
   }
@@ -107,8 +134,7 @@ private:
     if (!isFlat(load) || load.getType().getIntOrFloatBitWidth() > 32)
       return false;
     std::optional<int64_t> stride = getStride(load.getIndices()[0], columns.getInductionVar());
-    return stride && std::abs(*stride) > 1 &&
-           getStride(load.getIndices()[0], items.getInductionVar()) == 1;
+    return stride && std::abs(*stride) > 1 && getStride(load.getIndices()[0], row) == 1;
   }
 
   /// What is computed once an item.
@@ -170,6 +196,7 @@ private:
   }
 
   scf::ForOp items, columns;
+  Value row;
   int64_t edge; // of a square
   int64_t lower = 0, upper = 0;
   SmallVector<memref::LoadOp> loads; // of columns

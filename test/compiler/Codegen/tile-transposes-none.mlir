@@ -109,6 +109,26 @@ func.func @stores_items(%x: memref<320xf32>, %y: memref<320xf32>, %begin: index,
   return
 }
 
+// A square would have rows of two matrices of 12.
+// CHECK-LABEL: func.func @odd_matrices
+func.func @odd_matrices(%x: memref<480xf32>, %y: memref<480xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c12 = arith.constant 12 : index
+  scf.for %item = %begin to %end step %c1 {
+    %row = arith.remui %item, %c12 : index
+    %matrix = arith.divui %item, %c12 : index
+    scf.for %i = %c0 to %c10 step %c1 {
+      %0 = affine.apply affine_map<(d0, d1, d2) -> (d0 * 120 + d2 * 12 + d1)>(%matrix, %row, %i)
+      %1 = memref.load %x[%0] : memref<480xf32>
+      %2 = affine.apply affine_map<(d0, d1, d2) -> (d0 * 120 + d1 * 10 + d2)>(%matrix, %row, %i)
+      memref.store %1, %y[%2] : memref<480xf32>
+    }
+  }
+  return
+}
+
 // Columns are added up.
 // CHECK-LABEL: func.func @sums
 func.func @sums(%x: memref<320xf32>, %y: memref<320xf32>, %begin: index, %end: index) {

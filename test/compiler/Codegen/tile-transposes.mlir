@@ -4,15 +4,19 @@
 module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
 module @kernels {
 
-// Items in eights, columns in eights and two that are left, then the items that are.
+// Items in eights, at multiples of eight, columns in eights and two that are left; the other items
+// before and behind.
 // REMARK: turned{{.*}}columns are turned in squares of 8
 // CHECK-LABEL: func.func @turned
 // CHECK-SAME: %[[X:.*]]: memref<320xbf16>, %[[Y:.*]]: memref<320xbf16>, %[[BEGIN:.*]]: index, %[[END:.*]]: index
 // CHECK: %[[SQUARE:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xbf16>
-// CHECK: %[[ITEMS:.*]] = arith.subi %[[END]], %[[BEGIN]]
-// CHECK: %[[REST:.*]] = arith.remui %[[ITEMS]], %c8
-// CHECK: %[[WHOLE:.*]] = arith.subi %[[END]], %[[REST]]
-// CHECK: scf.for %[[ITEM:.*]] = %[[BEGIN]] to %[[WHOLE]] step %c8
+// CHECK: %[[UP:.*]] = arith.addi %[[BEGIN]], %c7
+// CHECK: %[[FIRST:.*]] = arith.minsi %{{.*}}, %[[END]]
+// CHECK: %[[REST:.*]] = arith.remui %[[END]], %c8
+// CHECK: %[[DOWN:.*]] = arith.subi %[[END]], %[[REST]]
+// CHECK: %[[LAST:.*]] = arith.maxsi %[[DOWN]], %[[FIRST]]
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[FIRST]] step %c1
+// CHECK: scf.for %[[ITEM:.*]] = %[[FIRST]] to %[[LAST]] step %c8
 // CHECK:   scf.for %[[COLUMN:.*]] = %c0{{.*}} to %c8{{.*}} step %c8
 // CHECK:     %[[AT:.*]] = affine.apply #{{.*}}(%[[ITEM]], %[[COLUMN]])
 // CHECK:     vector.load %[[X]][%[[AT]]] : memref<320xbf16>, vector<8xbf16>
@@ -30,7 +34,7 @@ module @kernels {
 // CHECK:   scf.for %[[ROWITEM:.*]] = %[[ITEM]] to
 // CHECK:     scf.for %{{.*}} = %c8{{.*}} to %c10
 // CHECK:       memref.load %[[X]]
-// CHECK: scf.for %{{.*}} = %[[WHOLE]] to %[[END]] step %c1
+// CHECK: scf.for %{{.*}} = %[[LAST]] to %[[END]] step %c1
 func.func @turned(%x: memref<320xbf16>, %y: memref<320xbf16>, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -41,6 +45,28 @@ func.func @turned(%x: memref<320xbf16>, %y: memref<320xbf16>, %begin: index, %en
       %1 = memref.load %x[%0] : memref<320xbf16>
       %2 = affine.apply affine_map<(d0, d1) -> (d0 * 10 + d1)>(%item, %i)
       memref.store %1, %y[%2] : memref<320xbf16>
+    }
+  }
+  return
+}
+
+// Rows of 16 of several matrices: squares hold rows of one.
+// REMARK: matrices{{.*}}columns are turned in squares of 8
+// CHECK-LABEL: func.func @matrices
+// CHECK: vector.load %arg0
+func.func @matrices(%x: memref<640xf32>, %y: memref<640xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c16 = arith.constant 16 : index
+  scf.for %item = %begin to %end step %c1 {
+    %row = arith.remui %item, %c16 : index
+    %matrix = arith.divui %item, %c16 : index
+    scf.for %i = %c0 to %c10 step %c1 {
+      %0 = affine.apply affine_map<(d0, d1, d2) -> (d0 * 160 + d2 * 16 + d1)>(%matrix, %row, %i)
+      %1 = memref.load %x[%0] : memref<640xf32>
+      %2 = affine.apply affine_map<(d0, d1, d2) -> (d0 * 160 + d1 * 10 + d2)>(%matrix, %row, %i)
+      memref.store %1, %y[%2] : memref<640xf32>
     }
   }
   return

@@ -284,6 +284,18 @@ func.func private @kernel(%x: tensor<$Mx$Nx$TYPE>, %y: tensor<$Nx$Mxf32>, %z: te
                             4e-3);
 }
 
+TEST(RowsKernel, TurnedMatricesOfSeveral) {
+  for (int64_t columns : {32, 48, 20})
+    expectSameAsReference(fill(R"(
+func.func private @kernel(%x: tensor<3x19x$Nxf32>) -> tensor<3x$Nx19xbf16> attributes {sinter.kernel = "rows"} {
+  %0 = sinter.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<3x19x$Nxf32>) -> tensor<3x$Nx19xf32>
+  %1 = sinter.cast %0 : (tensor<3x$Nx19xf32>) -> tensor<3x$Nx19xbf16>
+  return %1 : tensor<3x$Nx19xbf16>
+})",
+                               {{"N", n(columns)}}),
+                          4e-3);
+}
+
 TEST(RowsKernel, NormsOfHeadsInsideARow) {
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<2x3x128xf32>, %w: tensor<32xf32>) -> tensor<2x3x128xf32> attributes {sinter.kernel = "rows"} {
