@@ -95,9 +95,8 @@ Value size(const char *key, int64_t absent) {
 Value number(const char *key, double absent) {
   return [=](GgufKeys &keys) { return Json(keys.number(key, absent)); };
 }
-/// A whole number that may be 0.
 Value count(const char *key, int64_t absent) {
-  return [=](GgufKeys &keys) { return Json(int64_t(keys.number(key, double(absent)))); };
+  return [=](GgufKeys &keys) { return Json(keys.count(key, absent)); };
 }
 Value flag(const char *key, bool absent) {
   return [=](GgufKeys &keys) {
@@ -221,7 +220,7 @@ Json stacksSigmoidExperts(GgufKeys &keys) {
 
 /// Those that predict further tokens come behind the others.
 Json layersOfOneToken(GgufKeys &keys) {
-  return keys.size("block_count") - int64_t(keys.number("nextn_predict_layers", 0));
+  return keys.size("block_count") - keys.count("nextn_predict_layers", 0);
 }
 
 Json expertScale(GgufKeys &keys) {

@@ -18,6 +18,16 @@ int64_t GgufKeys::size(const std::string &key) {
   return static_cast<int64_t>(value->get<uint64_t>());
 }
 
+int64_t GgufKeys::count(const std::string &key, int64_t absent) {
+  const Json *value = find(key);
+  if (!value)
+    return absent;
+  if (value->is_number_unsigned() && value->get<uint64_t>() <= INT32_MAX)
+    return static_cast<int64_t>(value->get<uint64_t>());
+  mistake("its " + nameOf(key) + " is no whole number from 0 to 2^31 - 1");
+  return absent;
+}
+
 double GgufKeys::number(const std::string &key, double absent) {
   const Json *value = find(key);
   if (!value)

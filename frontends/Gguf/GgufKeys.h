@@ -26,6 +26,9 @@ public:
   /// The same, or `absent` where the file has no such key.
   int64_t size(const std::string &key, int64_t absent) { return find(key) ? size(key) : absent; }
 
+  /// A whole number from 0 to 2^31 - 1, or `absent`.
+  int64_t count(const std::string &key, int64_t absent);
+
   /// A finite number, or `absent`.
   double number(const std::string &key, double absent);
 

@@ -739,6 +739,11 @@ def check_errors():
         "it has no llama.expert_used_count": other(**{"llama.expert_count": 8}),
         "its llama.expert_gating_func is 2, which is not supported": other(
             **{"llama.expert_count": 8, "llama.expert_used_count": 2, "llama.expert_gating_func": 2}),
+        "its deepseek2.leading_dense_block_count is no whole number from 0": make_gguf(
+            {key.replace("llama.", "deepseek2."): "deepseek2" if value == "llama" else value
+             for key, value in metadata.items()} |
+            {"deepseek2.expert_count": 8, "deepseek2.expert_used_count": 2,
+             "deepseek2.leading_dense_block_count": 1.5}, tensors, lambda *_: F32)[0],
         "its llama.block_count is no whole number": other(**{"llama.block_count": 0}),
         "which is not known": other(**{"llama.rope.scaling.type": "stretched"}),
         "its tokenizer is \"bert\"": other(**{"tokenizer.ggml.model": "bert",

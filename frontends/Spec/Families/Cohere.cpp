@@ -46,8 +46,9 @@ void cohere2ReadConfig(ConfigReader &config, ModelSpec &spec) {
   // What the first files say beside what transformers reads.
   config.requireFlag("use_gated_activation", true);
   config.requireFlag("use_parallel_block", true);
+  config.requireFlag("use_embedding_sharing", true);
   config.ignore({"order_of_interleaved_layers", "position_embedding_type", "rotary_pct",
-                 "use_embedding_sharing", "use_parallel_embedding"});
+                 "use_parallel_embedding"}); // the last: how a table lies on several devices
 }
 
 void cohere2NameTensors(ModelSpec &spec) { cohereNameTensors(spec); }
