@@ -7,8 +7,8 @@
 namespace sinter {
 
 /// By how much `value` grows when `counter` grows by one; nothing where that is not constant.
-/// @pre `counter` is an argument of a block, or computed in one from it; values from outside of that
-/// block do not depend on it, nor do counters of loops inside.
+/// @pre `counter` is an argument of a block, or computed in one from it; values from outside of
+/// that block do not depend on it, nor do counters of loops inside.
 std::optional<int64_t> getStride(mlir::Value value, mlir::Value counter);
 
 /// How far from `value` its values at the next counts are, from 0 for this one to that of the last
