@@ -27,7 +27,10 @@ find_program(SINTER_MOLD mold)
 if(SINTER_MOLD)
   # What mold 1.10 makes read-only after relocation begins with .tbss, which takes no room: where
   # what follows it begins a page, that is on a page that is not there, and the program cannot start.
-  add_link_options(-fuse-ld=mold LINKER:-z,norelro)
+  # Where that part ends with a page, mold lays the file out without an end: no gap behind it means
+  # a segment less, without whose header it does not end with a page. Aligned segments have no such
+  # gaps.
+  add_link_options(-fuse-ld=mold LINKER:-z,norelro LINKER:-z,separate-loadable-segments)
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
