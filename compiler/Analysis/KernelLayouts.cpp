@@ -81,12 +81,23 @@ bool sinter::makesPanels(MatmulOp matmul) {
          4 * matmul.getK() * matmul.getN() >= leastBytes;
 }
 
-Attribute sinter::getKeyLayout(Type elementType, TargetAttr target) {
-  bool pairs = elementType.isBF16() && hasFastPairDot(target);
+bool sinter::usesKeyTiles(Type elementType, int64_t headSize, TargetAttr target) {
+  constexpr int64_t stepOfTiles = 32;
+  return elementType.isBF16() && hasTileDot(target) && headSize % stepOfTiles == 0;
+}
+
+bool sinter::pairsKeys(Type elementType, int64_t headSize, TargetAttr target) {
+  return elementType.isBF16() &&
+         (hasFastPairDot(target) || usesKeyTiles(elementType, headSize, target));
+}
+
+Attribute sinter::getKeyLayout(RankedTensorType keys, TargetAttr target) {
+  Type elementType = keys.getElementType();
+  bool pairs = pairsKeys(elementType, keys.getShape().back(), target);
   int64_t width = elementType.getIntOrFloatBitWidth() == 8 ? 64 : 16;
   return KeyPanelsAttr::get(target.getContext(), width, /*interleave=*/pairs ? 2 : 1);
 }
 
-Attribute sinter::getValueLayout(Type elementType, TargetAttr target) {
+Attribute sinter::getValueLayout(TargetAttr target) {
   return HeadMajorAttr::get(target.getContext());
 }

@@ -67,12 +67,20 @@ bool mayStayDense(mlir::Value rhs);
 /// one block, which reads each panel once. Of a vocabulary this holds in every block of a loss.
 bool makesPanels(MatmulOp matmul);
 
-/// The layout of a key cache of this element type that attention reads fastest: panels of 16
-/// positions, and of pairs along d for bf16 where the target multiplies pairs in one instruction;
-/// of 8 bits panels of 64 positions, a line an element of the query.
-mlir::Attribute getKeyLayout(mlir::Type elementType, TargetAttr target);
+/// Whether attention multiplies keys and values of this element type on a matrix unit where it has
+/// kManyRows rows of queries: the target has one, and heads are whole steps of its.
+bool usesKeyTiles(mlir::Type elementType, int64_t headSize, TargetAttr target);
+
+/// Whether attention multiplies pairs along d of keys of this element type: where the target does
+/// so fast, on vectors or on a matrix unit. How the keys lie does not matter.
+bool pairsKeys(mlir::Type elementType, int64_t headSize, TargetAttr target);
+
+/// The layout of a key cache `[b, s, g, d]` that attention reads fastest: panels of 16 positions,
+/// and of pairs along d where these are multiplied; of 8 bits panels of 64 positions, a line an
+/// element of the query.
+mlir::Attribute getKeyLayout(mlir::RankedTensorType keys, TargetAttr target);
 
 /// The same of a value cache, or of scales: one head's rows contiguous.
-mlir::Attribute getValueLayout(mlir::Type elementType, TargetAttr target);
+mlir::Attribute getValueLayout(TargetAttr target);
 
 } // namespace sinter

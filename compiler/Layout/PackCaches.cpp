@@ -84,8 +84,8 @@ private:
                                        .str();
       return;
     }
-    Type element = cast<RankedTensorType>(uses.appearances.front().getType()).getElementType();
-    Attribute layout = uses.keys ? getKeyLayout(element, target) : getValueLayout(element, target);
+    auto cache = cast<RankedTensorType>(uses.appearances.front().getType());
+    Attribute layout = uses.keys ? getKeyLayout(cache, target) : getValueLayout(target);
     for (Value value : uses.appearances) {
       auto type = cast<RankedTensorType>(value.getType());
       value.setType(RankedTensorType::get(type.getShape(), type.getElementType(), layout));

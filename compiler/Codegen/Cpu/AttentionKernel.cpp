@@ -11,6 +11,9 @@
 //       l = l c + sum P,  O = O c + P V
 //   O / l
 //
+// Where the target has a matrix unit, both products of bf16 are its (MatrixTiles.h): scores of a
+// tile of up to 32 rows lie in scratch, and outputs are summed where they are.
+//
 // Scores are in units of log 2 (the factor is part of the scale), so that one exp2 is all that the
 // softmax needs. Blocks beyond what a tile sees are skipped; within a block every score is
 // compared with its row's bounds. All lengths but the compiled ones come from `start`.
@@ -19,6 +22,7 @@
 
 #include "compiler/Codegen/Cpu/AttentionPlan.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -59,6 +63,10 @@ public:
     }
     if (plan.firstArgument)
       firsts = builder.scratch(plan.blockRows, builder.getI32Type());
+    if (plan.usesTiles) {
+      copiedValues = builder.scratch(plan.keyBlock * rowWidth, keyType());
+      matrixTiles.emplace(builder, plan.tileRows, plan.headSize, keyType());
+    }
 
     builder.loop(begin, end, 1, [&](Value item) {
       // The last rows see the most keys: they go first.
@@ -75,6 +83,8 @@ public:
       }
       emitBlock();
     });
+    if (matrixTiles)
+      matrixTiles->release();
   }
 
 private:
@@ -219,6 +229,8 @@ private:
     builder.loop(aligned, to, plan.keyBlock, [&](Value key) {
       if (plan.keys == AttentionPlan::Keys::Copied)
         copyKeys(key, to);
+      if (plan.usesTiles)
+        copyValues(key, to);
       if (plan.keyScales) {
         copyScales(*plan.keyScales, key, keyScales);
         copyScales(*plan.valueScales, key, valueScales);
@@ -228,8 +240,12 @@ private:
         Value beforeEnd = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, key, tileTo);
         Value afterBegin = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, tileFrom,
                                                  builder.add(key, plan.keyBlock));
-        builder.ifThen(arith::AndIOp::create(builder, beforeEnd, afterBegin),
-                       [&, bound = tileTo] { emitTile(key, r, bound); });
+        builder.ifThen(arith::AndIOp::create(builder, beforeEnd, afterBegin), [&, bound = tileTo] {
+          if (matrixTiles)
+            emitMatrixTile(key, r);
+          else
+            emitTile(key, r, bound);
+        });
       });
     });
     builder.loop(builder.index(0), blockRows, 1, [&](Value r) { finishRow(r); });
@@ -245,16 +261,22 @@ private:
     Value groups = builder.div(builder.add(count, lanes - 1), lanes);
     builder.loop(builder.index(0), groups, 1, [&](Value group) {
       Value panel = builder.mul(group, keyDepth() * lanes);
-      for (int64_t d = 0; d < rowWidth; d += lanes) {
+      // Vectors beyond the last key repeat it: their scores are masked.
+      SmallVector<Value> positions;
+      for (int64_t i = 0; i < lanes; ++i) {
+        Value j = builder.add(builder.add(key, builder.mul(group, lanes)), i);
+        j = builder.min(j, builder.index(plan.maxSequence - 1));
+        positions.push_back(builder.add(head, builder.mul(j, strides[1])));
+      }
+      int64_t d = 0;
+      // Pairs that are whole vectors are moved as words.
+      for (; plan.pairs && d + 2 * lanes <= plan.headSize; d += 2 * lanes)
+        copyPairs(positions, d, builder.add(panel, d * lanes));
+      for (; d < rowWidth; d += lanes) {
         SmallVector<Value> rows;
-        for (int64_t i = 0; i < lanes; ++i) {
-          // Vectors beyond the last key repeat it: their scores are masked.
-          Value j = builder.add(builder.add(key, builder.mul(group, lanes)), i);
-          j = builder.min(j, builder.index(plan.maxSequence - 1));
-          rows.push_back(builder.load(arguments[plan.keyArgument],
-                                      builder.add(builder.add(head, d), builder.mul(j, strides[1])),
+        for (Value position : positions)
+          rows.push_back(builder.load(arguments[plan.keyArgument], builder.add(position, d),
                                       maskOfColumns(d)));
-        }
         SmallVector<Value> columns = builder.transpose(rows);
         int64_t step = plan.pairs ? 2 : 1;
         for (int64_t i = 0; i < std::min(lanes, keyDepth() - d); i += step) {
@@ -264,6 +286,48 @@ private:
           else
             builder.store(columns[i], copiedKeys, at);
         }
+      }
+    });
+  }
+
+  /// Pairs [d, d + 2 * lanes) of the keys at `positions` to a panel.
+  void copyPairs(ArrayRef<Value> positions, int64_t d, Value panel) {
+    auto pairs = VectorType::get({2 * lanes}, keyType());
+    SmallVector<Value> rows;
+    for (Value position : positions)
+      rows.push_back(vector::BitCastOp::create(
+          builder, builder.vectorOf(builder.getF32Type()),
+          builder.loadPairs(arguments[plan.keyArgument], builder.add(position, d))));
+    for (auto [i, column] : llvm::enumerate(builder.transpose(rows))) {
+      Value at = builder.add(panel, 2 * lanes * static_cast<int64_t>(i));
+      vector::StoreOp::create(builder, vector::BitCastOp::create(builder, pairs, column),
+                              copiedKeys, at);
+    }
+  }
+
+  /// Values of positions [key, key + keyBlock) as pairs of two positions [keyBlock / 2][headSize].
+  void copyValues(Value key, Value end) {
+    ArrayRef<int64_t> strides = plan.value.strides;
+    Value memory = arguments[plan.valueArgument];
+    Value head =
+        builder.add(builder.add(builder.mul(slot, strides[0]), builder.mul(keyHead, strides[2])),
+                    plan.value.offset);
+    // Those beyond the last repeat it: their weights are zero.
+    auto rowAt = [&](Value j) {
+      Value position = builder.min(builder.add(key, j), builder.sub(end, builder.index(1)));
+      return builder.add(head, builder.mul(position, strides[1]));
+    };
+    builder.loop(builder.index(0), builder.index(plan.keyBlock), 2, [&](Value j) {
+      Value row = rowAt(j), next = rowAt(builder.add(j, 1));
+      Value copied = builder.mul(j, plan.headSize);
+      for (int64_t d = 0; d < plan.headSize; d += lanes) {
+        if (isStream() && d % (2 * lanes) == 0)
+          for (Value at : {row, next})
+            builder.prefetch(memory, builder.add(at, d), plan.keyBlock * strides[1]);
+        Value pairs =
+            vector::InterleaveOp::create(builder, builder.loadStored(memory, builder.add(row, d)),
+                                         builder.loadStored(memory, builder.add(next, d)));
+        vector::StoreOp::create(builder, pairs, copiedValues, builder.add(copied, 2 * d));
       }
     });
   }
@@ -320,6 +384,69 @@ private:
       emitOutputs(key, r, v, count, corrections);
   }
 
+  /// The same on the matrix unit.
+  void emitMatrixTile(Value key, Value r) {
+    using Place = MatrixTiles::Place;
+    constexpr int64_t edge = MatrixTiles::kEdge, columns = MatrixTiles::kMostColumns;
+    bool isCopied = plan.keys == AttentionPlan::Keys::Copied;
+    Value keys = isCopied ? copiedKeys : arguments[plan.keyArgument];
+    if (!isCopied && isStream())
+      builder.loop(builder.index(0), builder.index(plan.keyBlock * keyDepth()), 2 * lanes,
+                   [&](Value i) {
+                     Value block = keyVectorAt(key, 0, builder.index(0));
+                     builder.prefetch(keys, builder.add(block, i), plan.keyBlock * keyDepth());
+                   });
+    Value row = builder.mul(r, rowWidth);
+    for (int64_t column = 0; column < plan.keyBlock; column += columns) {
+      MatrixTiles::Product product;
+      product.rows = plan.tileRows;
+      product.lhs = [&](Value d) { return Place{queries, builder.add(row, d), rowWidth}; };
+      product.rhs = [&](Value d) {
+        int64_t stride = 2 * (isCopied ? lanes : plan.panelWidth);
+        return std::array{Place{keys, keyVectorAt(key, column / lanes, d), stride},
+                          Place{keys, keyVectorAt(key, (column + edge) / lanes, d), stride}};
+      };
+      product.sums = {scores, builder.index(column), plan.keyBlock};
+      matrixTiles->multiply(product, builder.index(0), builder.index(plan.headSize), plan.headSize,
+                            /*first=*/true);
+    }
+
+    builder.loop(builder.index(0), builder.index(plan.tileRows), 1, [&](Value rowOfTile) {
+      Value rowOfBlock = builder.add(r, rowOfTile), at = builder.mul(rowOfTile, plan.keyBlock);
+      RowOfScores ofRow = describeRow(rowOfBlock);
+      Value top;
+      SmallVector<Value> rowScores;
+      for (int64_t v = 0; v < plan.keyBlock; v += lanes) {
+        Value product = builder.load(scores, builder.add(at, v));
+        Value score = emitScore(ofRow, product, builder.laneIndices(builder.add(key, v)));
+        top = top ? builder.maxF(top, score) : score;
+        rowScores.push_back(score);
+      }
+      Value correction = weighRow(rowOfBlock, at, top, rowScores);
+      Value output = builder.mul(rowOfBlock, rowWidth);
+      for (int64_t d = 0; d < rowWidth; d += lanes) {
+        Value place = builder.add(output, d);
+        builder.store(builder.mulF(builder.load(outputs, place), correction), outputs, place);
+      }
+    });
+    if (plan.seedArgument)
+      dropWeights(key, r);
+
+    for (int64_t column = 0; column < plan.headSize; column += columns) {
+      MatrixTiles::Product product;
+      product.rows = plan.tileRows;
+      product.lhs = [&](Value j) { return Place{weights, j, plan.keyBlock}; };
+      product.rhs = [&](Value j) {
+        Place place{copiedValues, builder.add(builder.mul(j, plan.headSize), 2 * column),
+                    2 * plan.headSize};
+        return place.withColumns(builder, 2 * edge);
+      };
+      product.sums = {outputs, builder.add(row, column), rowWidth};
+      matrixTiles->multiply(product, builder.index(0), builder.index(plan.keyBlock), plan.keyBlock,
+                            /*first=*/false);
+    }
+  }
+
   //===--------------------------------------------------------------------===//
   // The three steps of a tile
   //===--------------------------------------------------------------------===//
@@ -358,35 +485,52 @@ private:
         scales.push_back(builder.load(keyScales, builder.index((firstVector + v) * lanes)));
     }
     for (int64_t row = 0; row < plan.tileRows; ++row) {
-      Value rowOfBlock = builder.add(r, row);
-      auto [t, head] = positionAndHead(rowOfBlock);
-      auto [from, to] = visibleKeys(rowOfBlock, 1);
-      Value position = builder.splatI32(builder.add(start, t));
-      Value upper = builder.splatI32(to), lower = builder.splatI32(from), slope;
-      if (plan.slopesArgument)
-        slope = builder.mulF(builder.loadSplat(arguments[*plan.slopesArgument], head),
-                             builder.splat(std::numbers::log2e));
+      RowOfScores ofRow = describeRow(builder.add(r, row));
       for (int64_t v = 0; v < plan.keyVectors; ++v) {
         Value product = products[row * plan.keyVectors + v];
-        Value score = transform(plan.keyScales ? builder.mulF(product, scales[v]) : product);
-        if (slope) {
-          Value distance = arith::SubIOp::create(builder, positions[v], position);
-          score = builder.fma(slope, arith::SIToFPOp::create(builder, score.getType(), distance),
-                              score);
-        }
-        Value hidden = builder.splat(-std::numeric_limits<double>::infinity());
-        score = builder.select(
-            arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, positions[v], upper), score,
-            hidden);
-        if (op.getWindow() || plan.firstArgument)
-          score = builder.select(
-              arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, positions[v], lower), score,
-              hidden);
+        if (plan.keyScales)
+          product = builder.mulF(product, scales[v]);
+        Value score = emitScore(ofRow, product, positions[v]);
         tops[row] = tops[row] ? builder.maxF(tops[row], score) : score;
         builder.store(score, scores,
                       builder.index(row * plan.keyBlock + (firstVector + v) * lanes));
       }
     }
+  }
+
+  /// What the scores of a row depend on beside its products, in every lane.
+  struct RowOfScores {
+    Value position, lower, upper, slope;
+  };
+
+  RowOfScores describeRow(Value rowOfBlock) {
+    auto [t, head] = positionAndHead(rowOfBlock);
+    auto [from, to] = visibleKeys(rowOfBlock, 1);
+    RowOfScores row{
+        builder.splatI32(builder.add(start, t)), builder.splatI32(from), builder.splatI32(to), {}};
+    if (plan.slopesArgument)
+      row.slope = builder.mulF(builder.loadSplat(arguments[*plan.slopesArgument], head),
+                               builder.splat(std::numbers::log2e));
+    return row;
+  }
+
+  /// Masked scores of products with a vector of positions.
+  Value emitScore(const RowOfScores &row, Value product, Value positions) {
+    Value score = transform(product);
+    if (row.slope) {
+      Value distance = arith::SubIOp::create(builder, positions, row.position);
+      score = builder.fma(row.slope, arith::SIToFPOp::create(builder, score.getType(), distance),
+                          score);
+    }
+    Value hidden = builder.splat(-std::numeric_limits<double>::infinity());
+    auto hide = [&](arith::CmpIPredicate isVisible, Value bound) {
+      Value mask = arith::CmpIOp::create(builder, isVisible, positions, bound);
+      score = builder.select(mask, score, hidden);
+    };
+    hide(arith::CmpIPredicate::slt, row.upper);
+    if (op.getWindow() || plan.firstArgument)
+      hide(arith::CmpIPredicate::sge, row.lower);
+    return score;
   }
 
   /// From a product to a score in units of log 2, before bias and mask.
@@ -400,29 +544,37 @@ private:
                         builder.splat(cap * std::numbers::log2e));
   }
 
-  /// Scores to weights, of values of 8 bits times their scales; returns what each row's former sums
-  /// are to be multiplied with.
+  /// Scores to weights; returns what each row's former sums are to be multiplied with.
   SmallVector<Value> emitWeights(Value r, ArrayRef<Value> tops) {
     SmallVector<Value> corrections;
     for (int64_t row = 0; row < plan.tileRows; ++row) {
-      Value rowOfBlock = builder.add(r, row);
-      Value before = builder.loadSplat(largest, rowOfBlock);
-      Value top = builder.maxF(builder.horizontalMax(tops[row]), before);
-      builder.storeScalar(vector::ExtractOp::create(builder, top, 0), largest, rowOfBlock);
-      corrections.push_back(builder.exp2(builder.subF(before, top)));
-      Value sum =
-          builder.mulF(builder.load(sums, builder.mul(rowOfBlock, lanes)), corrections.back());
-      for (int64_t v = 0; v < plan.keyBlock; v += lanes) {
-        Value at = builder.index(row * plan.keyBlock + v);
-        Value weight = builder.exp2(builder.subF(builder.load(scores, at), top));
-        sum = builder.addF(sum, weight);
-        if (plan.valueScales)
-          weight = builder.mulF(weight, builder.load(valueScales, builder.index(v)));
-        builder.store(weight, pairValues() ? weights : scores, at);
-      }
-      builder.store(sum, sums, builder.mul(rowOfBlock, lanes));
+      Value at = builder.index(row * plan.keyBlock);
+      SmallVector<Value> rowScores;
+      for (int64_t v = 0; v < plan.keyBlock; v += lanes)
+        rowScores.push_back(builder.load(scores, builder.add(at, v)));
+      corrections.push_back(weighRow(builder.add(r, row), at, tops[row], rowScores));
     }
     return corrections;
+  }
+
+  /// The same of one row, whose weights go to `at`; of values of 8 bits they are times their
+  /// scales.
+  Value weighRow(Value rowOfBlock, Value at, Value tops, ArrayRef<Value> rowScores) {
+    Value before = builder.loadSplat(largest, rowOfBlock);
+    Value top = builder.maxF(builder.horizontalMax(tops), before);
+    builder.storeScalar(vector::ExtractOp::create(builder, top, 0), largest, rowOfBlock);
+    Value correction = builder.exp2(builder.subF(before, top));
+    Value sum = builder.mulF(builder.load(sums, builder.mul(rowOfBlock, lanes)), correction);
+    for (auto [i, score] : llvm::enumerate(rowScores)) {
+      int64_t v = static_cast<int64_t>(i) * lanes;
+      Value weight = builder.exp2(builder.subF(score, top));
+      sum = builder.addF(sum, weight);
+      if (plan.valueScales)
+        weight = builder.mulF(weight, builder.load(valueScales, builder.index(v)));
+      builder.store(weight, pairValues() ? weights : scores, builder.add(at, v));
+    }
+    builder.store(sum, sums, builder.mul(rowOfBlock, lanes));
+    return correction;
   }
 
   /// Sets the weights to zero that dropout does not keep; their sums are of all.
@@ -527,8 +679,9 @@ private:
   ValueRange arguments, results;
   int64_t lanes, rowWidth;
   // Scratch: rows of the block, then of one tile.
-  Value queries, outputs, largest, sums, scores, weights, copiedKeys, firsts, keyScales,
-      valueScales;
+  Value queries, outputs, largest, sums, scores, weights, copiedKeys, copiedValues, firsts,
+      keyScales, valueScales;
+  std::optional<MatrixTiles> matrixTiles;
   // Of the current item.
   Value slot, keyHead, firstRow, blockRows, start;
 };

@@ -1,6 +1,7 @@
 #include "compiler/Codegen/Cpu/AttentionPlan.h"
 #include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Analysis/Target.h"
+#include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -10,8 +11,10 @@ using namespace sinter;
 
 /// Elements of a head: what latent attention has, of a key block's copy of which stacks have room.
 static constexpr int64_t kWidestHead = 1024;
-/// Bytes of scratch for rows of queries and outputs.
-static constexpr int64_t kRowScratchBytes = 72 * 1024;
+/// Bytes of scratch for rows of queries and outputs, and the most rows: of tiles of a matrix unit
+/// more, which share copies of a block's keys and values.
+static constexpr int64_t kRowScratchBytes = 72 * 1024, kTileScratchBytes = 96 * 1024;
+static constexpr int64_t kBlockRowsOfVectors = 48, kBlockRowsOfTiles = 128;
 
 static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
   RankedTensorType type = plan.op.getKey().getType();
@@ -25,8 +28,7 @@ static LogicalResult findKeys(AttentionPlan &plan, TargetAttr target) {
       return failure();
     plan.denseKey = *dense;
     plan.keyArgument = dense->argument;
-    // As getKeyLayout(): how keys lie changes no bit.
-    plan.pairs = element.isBF16() && hasFastPairDot(target) &&
+    plan.pairs = pairsKeys(element, plan.headSize, target) &&
                  getElementTypeOrSelf(plan.op.getValue()).isBF16();
     return success();
   }
@@ -93,7 +95,8 @@ static void cut(AttentionPlan &plan, TargetAttr target) {
   };
   // Wide tiles for few rows (more of the stream in flight), tall ones for many.
   int64_t vectors = target.getRegisters() >= 32 ? 4 : 2;
-  int64_t most = RegisterTile::getMaxRows(target, vectors);
+  int64_t most =
+      plan.usesTiles ? MatrixTiles::kMostRows : RegisterTile::getMaxRows(target, vectors);
   plan.tileRows = llvm::divideCeil(plan.rows, llvm::divideCeil(plan.rows, most));
   plan.keyBlock = 64;
   plan.keyVectors = plan.tileRows <= 2 ? 8 : vectors;
@@ -104,10 +107,17 @@ static void cut(AttentionPlan &plan, TargetAttr target) {
   int64_t widest = fit(std::min<int64_t>(columns, 8), plan.tileRows);
   plan.valueVectors = llvm::divideCeil(columns, llvm::divideCeil(columns, widest));
 
-  int64_t rowBytes = 8 * llvm::alignTo(plan.headSize, lanes);
-  int64_t tiles =
-      std::max<int64_t>(1, std::min<int64_t>(48, kRowScratchBytes / rowBytes) / plan.tileRows);
+  int64_t rowBytes = (plan.pairs ? 6 : 8) * llvm::alignTo(plan.headSize, lanes);
+  int64_t mostRows = plan.usesTiles ? std::min(kBlockRowsOfTiles, kTileScratchBytes / rowBytes)
+                                    : std::min(kBlockRowsOfVectors, kRowScratchBytes / rowBytes);
+  int64_t tiles = std::max<int64_t>(1, mostRows / plan.tileRows);
   int64_t allTiles = llvm::divideCeil(plan.rows, plan.tileRows);
+  // Every core should have several blocks.
+  auto itemsOf = [&](int64_t tilesOfBlock) -> int64_t {
+    return plan.batch * plan.keyHeads * llvm::divideCeil(allTiles, tilesOfBlock);
+  };
+  while (plan.usesTiles && tiles > 1 && itemsOf(tiles) < 2 * target.getCores())
+    --tiles;
   plan.blocks = llvm::divideCeil(allTiles, tiles);
   plan.blockRows = llvm::divideCeil(allTiles, plan.blocks) * plan.tileRows;
   plan.blocks = llvm::divideCeil(plan.rows, plan.blockRows);
@@ -123,6 +133,10 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
       failed(findKeys(plan, target)) || failed(findValuesAndScales(plan)) ||
       failed(plan.AttentionResults::read(*op, kernel, /*f16=*/false)))
     return failure();
+  Type element = getElementTypeOrSelf(plan.op.getKey());
+  plan.usesTiles = plan.pairs && plan.rows >= kManyRows &&
+                   usesKeyTiles(element, plan.headSize, target) &&
+                   getElementTypeOrSelf(plan.op.getValue()).isBF16();
   cut(plan, target);
   return plan;
 }

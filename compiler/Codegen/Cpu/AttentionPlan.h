@@ -12,6 +12,9 @@ namespace sinter {
 /// position `r / group` of query head `g * group + r % group`, so that keys and values are read
 /// once for the whole group. A work item is a block of `blockRows` such rows of one slot and one
 /// key-value head; inside, tiles of `tileRows` rows meet blocks of `keyBlock` keys.
+///
+/// A matrix unit is used for kManyRows rows and more: of fewer there is another order of sums
+/// anyway (RegisterTile.h), and a row has the same bits in every tile of either kind.
 struct AttentionPlan : AttentionOperands, AttentionResults {
   /// How the keys of a block are read: as vectors of positions straight from key panels, or copied
   /// into such panels first (dense).
@@ -27,6 +30,7 @@ struct AttentionPlan : AttentionOperands, AttentionResults {
   int64_t panelWidth = 0;
   int64_t elementBytes = 0; // of keys and values
   bool pairs = false;       // products of pairs of bf16
+  bool usesTiles = false;   // these on a matrix unit (MatrixTiles)
 
   int64_t tileRows = 0;
   int64_t blockRows = 0;

@@ -288,9 +288,11 @@ private:
     };
     product.rhs = [&](Value k) {
       Value panel = panelAt(column, plan.panelElements);
-      return MatrixTiles::Place{arguments[plan.rhsArgument],
-                                builder.add(panel, builder.mul(k, plan.panelWidth)),
-                                (plan.bytesOfWord ? 4 : 2) * plan.panelWidth};
+      int64_t together = plan.bytesOfWord ? 4 : 2;
+      MatrixTiles::Place place{arguments[plan.rhsArgument],
+                               builder.add(panel, builder.mul(k, plan.panelWidth)),
+                               together * plan.panelWidth};
+      return place.withColumns(builder, together * MatrixTiles::kEdge);
     };
     // k of bytes is padded to whole words here, and lhs is not.
     bool isLast = getConstantIntValue(kEnd) == plan.k;

@@ -262,8 +262,9 @@ private:
       product.sums = {scratch, builder.add(scratchAt(start), column), kItemColumns};
       product.lhs = [&](Value at) { return MatrixTiles::Place{lhs, lhsAt(start, 0, at), k}; };
       product.rhs = [&](Value at) {
-        Value place = builder.add(panelAt(column), builder.mul(at, panels.getWidth()));
-        return MatrixTiles::Place{rhs, place, 2 * panels.getWidth()};
+        Value panel = builder.add(panelAt(column), builder.mul(at, panels.getWidth()));
+        MatrixTiles::Place place{rhs, panel, 2 * panels.getWidth()};
+        return place.withColumns(builder, 2 * MatrixTiles::kEdge);
       };
       matrixTiles->multiply(product, builder.index(0), builder.index(k), k, /*first=*/true);
     }

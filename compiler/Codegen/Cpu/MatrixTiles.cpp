@@ -78,13 +78,14 @@ Value MatrixTiles::address(const Place &place) {
 void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value steps, int64_t width,
                       bool first) {
   bool hasLower = product.rows > kEdge;
-  Place rhs = product.rhs(k);
+  auto [rhs, rest] = product.rhs(k);
   const Place &sums = product.sums;
   int64_t ofLhs = elementBytes * lhs.stride, ofRhs = elementBytes * rhs.stride,
           ofSums = 4 * sums.stride;
-  Value operands[] = {address(lhs), address(rhs), address(sums),
-                      arith::IndexCastOp::create(builder, builder.getI64Type(), steps).getResult(),
-                      configured};
+  Value operands[] = {
+      address(lhs),  address(rhs),
+      address(sums), arith::IndexCastOp::create(builder, builder.getI64Type(), steps).getResult(),
+      configured,    address(rest)};
   const char *multiply = element.isBF16() ? "tdpbf16ps" : "tdpbssd";
   auto forSums = [&](llvm::function_ref<std::string(int64_t tile, int64_t bytes)> line) {
     std::string lines;
@@ -100,7 +101,8 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
                                    "movq $3, %rdx\n"
                                    "movq $${0}, %rsi\n"
                                    "movq $${1}, %rdi\n"
-                                   "movq $${2}, %r8\n",
+                                   "movq $${2}, %r8\n"
+                                   "movq $5, %r9\n",
                                    ofLhs, ofRhs, ofSums);
   text += forSums([&](int64_t tile, int64_t bytes) -> std::string {
     if (first)
@@ -114,7 +116,7 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
   text += llvm::formatv("tileloadd (%rax,%rsi,1), %tmm4\n"
                         "tileloadd (%rcx,%rdi,1), %tmm6\n"
                         "{0} %tmm6, %tmm4, %tmm0\n"
-                        "tileloadd 64(%rcx,%rdi,1), %tmm7\n"
+                        "tileloadd (%r9,%rdi,1), %tmm7\n"
                         "{0} %tmm7, %tmm4, %tmm1\n",
                         multiply);
   if (hasLower)
@@ -124,6 +126,7 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
                           multiply, kEdge * ofLhs);
   text += llvm::formatv("addq $${0}, %rax\n"
                         "addq $${1}, %rcx\n"
+                        "addq $${1}, %r9\n"
                         "decq %rdx\n"
                         "jnz 1b\n",
                         width * elementBytes, width * elementBytes / 4 * ofRhs);
@@ -132,7 +135,8 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
   });
   if (!(shape == whole))
     text += "ldtilecfg ($4)";
-  assemble(operands, text, "r,r,r,r,r,~{rax},~{rcx},~{rdx},~{rsi},~{rdi},~{r8},~{memory},~{flags}");
+  assemble(operands, text,
+           "r,r,r,r,r,r,~{rax},~{rcx},~{rdx},~{rsi},~{rdi},~{r8},~{r9},~{memory},~{flags}");
 }
 
 MatrixTiles::Place MatrixTiles::padLast(const Product &product, Value k, int64_t width) {

@@ -22,6 +22,7 @@
 #pragma once
 
 #include "compiler/Codegen/Cpu/VectorBuilder.h"
+#include <array>
 #include <functional>
 
 namespace sinter {
@@ -37,14 +38,20 @@ public:
   struct Place {
     mlir::Value memory, at;
     int64_t stride = 0;
+
+    /// This place and that of columns which begin `distance` elements behind it.
+    std::array<Place, 2> withColumns(VectorBuilder &builder, int64_t distance) const {
+      return {*this, Place{memory, builder.add(at, distance), stride}};
+    }
   };
 
   struct Product {
     int64_t rows = 0; ///< at most kMostRows
     /// Rows of lhs from k on.
     std::function<Place(mlir::Value k)> lhs;
-    /// Pairs or fours along k from k on, of kMostColumns columns.
-    std::function<Place(mlir::Value k)> rhs;
+    /// Pairs or fours along k from k on, of the first kEdge columns and of the others. Both have
+    /// one stride.
+    std::function<std::array<Place, 2>(mlir::Value k)> rhs;
     /// f32, or i32 of bytes, kMostColumns a row.
     Place sums;
     /// Whether rhs comes from memory for these rows: its lines are asked for ahead then.

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLayouts.h"
 #include "runtime/Base/Float8.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -267,6 +268,85 @@ TEST(Attention, DenseCachesOfPairs) {
   check(c, 6e-3);
   c.dropout = c.logsumexp = true;
   check(c, 6e-3);
+}
+
+/// Keys and values of bf16, in panels of pairs or dense.
+Case withPairs(Case c, bool dense) {
+  c.cache = "bf16";
+  c.keyLayout = dense ? "" : "#sinter.key_panels<width = 16, interleave = 2>";
+  if (dense)
+    c.valueLayout = "";
+  return c;
+}
+
+// Heads of whole steps of a matrix unit: tiles of 16 rows and fewer, a last block of one row, an
+// odd number of panels, and all that scores may have beside products.
+TEST(Attention, PairsOfWholeSteps) {
+  for (bool dense : {false, true}) {
+    check(withPairs({1, 129, 2, 2, 64, 144}, dense), 6e-3);
+    check(withPairs({2, 4, 4, 1, 32, 77}, dense), 6e-3);
+    check(withPairs({1, 1, 8, 2, 96, 211}, dense), 6e-3);
+    check(withPairs({2, 9, 4, 2, 32, 75, ""}, dense), 6e-3);
+    Case all{2, 20, 6, 2, 64, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
+    all.alibi = all.logsumexp = true;
+    check(withPairs(all, dense), 8e-3);
+    Case documents{2, 60, 4, 2, 32, 80};
+    documents.first = documents.dropout = documents.logsumexp = true;
+    check(withPairs(documents, dense), 6e-3);
+    Case narrow{1, 70, 2, 1, 128, 70};
+    narrow.query = narrow.result = "bf16";
+    check(withPairs(narrow, dense), 8e-3);
+  }
+}
+
+// A row has the same bits beside any others, wherever its queries are cut, and from keys in panels
+// and dense ones.
+TEST(Attention, SameBitsInEveryCut) {
+  constexpr int64_t length = 80;
+  auto run = [](const Case &c) {
+    KernelJit jit(getContext(), makeKernel(c), getHostTarget());
+    EXPECT_EQ(jit.getError(), "");
+    auto type = [&](unsigned i) {
+      return cast<RankedTensorType>(jit.getKernel().getArgumentTypes()[i]);
+    };
+    int64_t elements = c.heads * c.headSize;
+    ReferenceTensor queries =
+        makeNormal(cast<RankedTensorType>(type(0).clone({1, length, c.heads, c.headSize})), 1);
+    std::vector<double> rows;
+    for (int64_t start = 0; start < length; start += c.length) {
+      ReferenceTensor query(type(0)), first(type(3));
+      for (int64_t i = 0; i < query.getNumElements(); ++i)
+        query[i] = queries[start * elements + i];
+      first[0] = static_cast<double>(start);
+      const ReferenceTensor arguments[] = {query, makeNormal(type(1), 2), makeNormal(type(2), 3),
+                                           first};
+      std::vector<GuardedStorage> storage;
+      for (auto [i, argument] : llvm::enumerate(arguments))
+        storage.emplace_back(type(i)).write(argument);
+      storage.emplace_back(cast<RankedTensorType>(jit.getKernel().getResultTypes().front()));
+      SmallVector<void *> slices;
+      for (const GuardedStorage &slice : storage)
+        slices.push_back(slice.data());
+      jit.run(slices, 0, jit.getGrid());
+      ReferenceTensor result = storage.back().read();
+      rows.insert(rows.end(), result.data().begin(), result.data().end());
+    }
+    return rows;
+  };
+  for (int64_t headSize : {64, 40}) {
+    Case whole{1, length, 4, 2, headSize, 100};
+    whole.cache = "bf16";
+    if (pairsKeys(BFloat16Type::get(&getContext()), headSize, getHostTarget()))
+      whole.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
+    Case dense = whole;
+    dense.keyLayout = dense.valueLayout = "";
+    std::vector<double> expected = run(whole);
+    EXPECT_TRUE(run(dense) == expected) << headSize << ", dense";
+    for (int64_t part : {20, 4}) {
+      whole.length = part;
+      EXPECT_TRUE(run(whole) == expected) << headSize << ", " << part << " queries at a time";
+    }
+  }
 }
 
 TEST(Attention, CachesOfBytes) {
