@@ -6,6 +6,10 @@
 using namespace mlir;
 using namespace sinter;
 
+/// Rows of logits of a chunk of the loss, however large the vocabulary: of fewer, products with the
+/// table wait for it, and each chunk adds to the table's gradient again.
+static constexpr int64_t kFewestLogitRows = 128;
+
 /// Whether an entry ends in a loss instead of logits.
 static bool isLossEntry(StringRef entry) { return entry == "train_step" || entry == "evaluate"; }
 
@@ -415,7 +419,8 @@ private:
     loss.softcap = spec.logitSoftCap;
     loss.zLoss = options.training.zLoss;
     int64_t rows = batch * chunk, held = options.training.heldLogits / spec.vocabSize;
-    loss.chunk = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(held), 1, rows);
+    held = std::max(kFewestLogitRows, static_cast<int64_t>(llvm::bit_floor<uint64_t>(held)));
+    loss.chunk = std::min(held, rows);
     Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
     Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.hiddenSize}),
                                               weight, graph.reshape(targets, {rows}), loss);

@@ -16,7 +16,7 @@ struct TrainingGraph {
   double dropout = 0;            ///< of embeddings, attention weights and residual branches
   double zLoss = 0;              ///< times the squared log-partition function of each token
   bool lossScale = false;        ///< an input `loss_scale` multiplies all gradients
-  int64_t heldLogits = 16 << 20; ///< logits that a loss holds at a time, at the most
+  int64_t heldLogits = 16 << 20; ///< logits that a loss holds at a time, if they are 128 rows
 };
 
 /// The sizes that a graph is built for.

@@ -172,7 +172,8 @@ private:
   Value getRouterBias() {
     if (experts.routerBias.empty())
       return {};
-    return graph.cast(parts.getParameter(experts.routerBias, {spec.expertCount}), graph.getF32());
+    Value bias = parts.getParameter(experts.routerBias, experts.getBiasShape(spec.expertCount));
+    return graph.cast(graph.reshape(bias, {spec.expertCount}), graph.getF32());
   }
 
   ModelParts &parts;

@@ -21,18 +21,25 @@ void ConfigReader::mistake(const std::string &key, std::string why, std::string 
     error = Error{where + ": key '" + key + "'", std::move(why), std::move(remedy)};
 }
 
-std::optional<int64_t> ConfigReader::optionalSize(const char *key) {
+std::optional<int64_t> ConfigReader::optionalWhole(const char *key, int64_t least) {
   const Json *value = find(key);
   if (!value)
     return std::nullopt;
   constexpr int64_t limit = INT32_MAX;
   bool fits = value->is_number_unsigned() ? value->get<uint64_t>() <= uint64_t(limit)
                                           : value->is_number_integer();
-  if (!fits || value->get<int64_t>() < 1) {
-    mistake(key, "it is " + shown(*value) + ", expected a whole number from 1 to 2147483647", "");
-    return 1;
+  if (!fits || value->get<int64_t>() < least) {
+    mistake(key,
+            "it is " + shown(*value) + ", expected a whole number from " + std::to_string(least) +
+                " to 2147483647",
+            "");
+    return least;
   }
   return value->get<int64_t>();
+}
+
+std::optional<int64_t> ConfigReader::optionalSize(const char *key) {
+  return optionalWhole(key, /*least=*/1);
 }
 
 int64_t ConfigReader::size(const char *key, std::optional<int64_t> fallback) {
@@ -40,6 +47,10 @@ int64_t ConfigReader::size(const char *key, std::optional<int64_t> fallback) {
   if (!value && !fallback)
     mistake(key, "it is missing", "add it");
   return value ? *value : fallback.value_or(1);
+}
+
+int64_t ConfigReader::count(const char *key, int64_t fallback) {
+  return optionalWhole(key, /*least=*/0).value_or(fallback);
 }
 
 int64_t ConfigReader::sizeOfLayers(const char *key, int64_t fallback) {

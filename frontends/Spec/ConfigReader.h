@@ -33,6 +33,9 @@ public:
   /// The same, or nothing where the key is absent or null.
   std::optional<int64_t> optionalSize(const char *key);
 
+  /// A whole number in [0, 2^31).
+  int64_t count(const char *key, int64_t fallback);
+
   /// A whole number in [1, 2^31), or one for each layer, all of them equal.
   int64_t sizeOfLayers(const char *key, int64_t fallback);
 
@@ -89,6 +92,8 @@ public:
 
 private:
   const Json *find(const char *key);
+  /// A whole number in [least, 2^31), or nothing where the key is absent or null.
+  std::optional<int64_t> optionalWhole(const char *key, int64_t least);
   /// A list of `what`, each of which fits; null where it is absent or no such list, a mistake then.
   const Json *findList(const char *key, const std::string &what, bool (*fits)(const Json &));
   std::string shown(const Json &value) const;

@@ -88,7 +88,7 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
     if (layer.experts) {
       list.addLinear(layer.experts->router);
       if (!layer.experts->routerBias.empty())
-        list.add(layer.experts->routerBias, {expertCount}, {});
+        list.add(layer.experts->routerBias, layer.experts->getBiasShape(expertCount), {});
       for (const ExpertsSpec::Expert &expert : layer.experts->experts) {
         list.addLinear(expert.gate);
         list.addLinear(expert.up);

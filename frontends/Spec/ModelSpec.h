@@ -107,10 +107,16 @@ struct ExpertsSpec {
     LinearSpec gate, up, down;
   };
   LinearSpec router; ///< a number an expert
-  std::string
-      routerBias; ///< the tensor, [experts], where RoutingSpec has one, which is not trained
+  /// The tensor where RoutingSpec has one, which is not trained: [experts], or [1, experts].
+  std::string routerBias;
+  bool biasIsRow = false;
   std::vector<Expert> experts;
   std::optional<LinearSpec> sharedGate; ///< one number, the factor of the shared expert
+
+  /// The shape of the router's bias among `count` experts.
+  std::vector<int64_t> getBiasShape(int64_t count) const {
+    return biasIsRow ? std::vector<int64_t>{1, count} : std::vector<int64_t>{count};
+  }
 };
 
 /// Keys and values of all heads as products of one vector a token (DeepSeek-V2, 2024, section 2.1):

@@ -220,6 +220,10 @@ def hugging_face_models():
         "residual_multiplier": 0.6, "logits_scaling": 3.0})
     models["hunyuan_v1_moe"] = ("HunYuanMoEV1Config", {
         **grouped, "intermediate_size": 24, "num_experts": 5, "moe_topk": 2, "head_dim": 12})
+    models["ernie4_5_moe"] = ("Ernie4_5_MoeConfig", {
+        **grouped, "num_hidden_layers": 4, "moe_num_experts": 6, "moe_k": 3,
+        "moe_intermediate_size": 20, "moe_num_shared_experts": 2, "moe_layer_start_index": 1,
+        "moe_layer_end_index": 2})
     models["minimax_m2"] = ("MiniMaxM2Config", {
         **sparse, "intermediate_size": 20, "num_local_experts": 6, "head_dim": 12,
         "rope_parameters": {"rope_type": "default", "rope_theta": 100.0,
@@ -739,7 +743,7 @@ FAMILIES = {
     "deepseek_v3": torch.bfloat16, "glm4_moe": torch.bfloat16, "dots1": torch.bfloat16,
     "gpt_oss": torch.bfloat16, "gpt_oss-mxfp4": torch.bfloat16, "helium": torch.bfloat16,
     "granitemoeshared": torch.bfloat16, "hunyuan_v1_moe": torch.bfloat16,
-    "minimax_m2": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
+    "ernie4_5_moe": torch.bfloat16, "minimax_m2": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
 }
 
 

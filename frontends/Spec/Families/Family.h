@@ -125,6 +125,10 @@ struct DeepSeekExpertDefaults {
 void readDeepSeekExperts(ConfigReader &config, ModelSpec &spec,
                          const DeepSeekExpertDefaults &defaults);
 
+/// How many experts there are by this key that all tokens go through; they are one of as many times
+/// the size.
+void readSharedExperts(ConfigReader &config, ModelSpec &spec, const char *key, int64_t fallback);
+
 /// n_group, topk_group, routed_scaling_factor.
 void readExpertGroups(ConfigReader &config, ModelSpec &spec, int64_t groups, int64_t perToken,
                       double scale);

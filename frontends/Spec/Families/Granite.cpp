@@ -58,11 +58,7 @@ void graniteMoeNameTensors(ModelSpec &spec) {
 
 void graniteMoeSharedReadConfig(ConfigReader &config, ModelSpec &spec) {
   graniteMoeReadConfig(config, spec);
-  double size = config.number("shared_intermediate_size", 0); // 0: there is none
-  if (size < 0 || size > 1e9 || size != double(static_cast<int64_t>(size)))
-    config.mistake("shared_intermediate_size", "it is no size", "");
-  else
-    spec.sharedExpertSize = static_cast<int64_t>(size);
+  spec.sharedExpertSize = config.count("shared_intermediate_size", 0); // 0: there is none
 }
 
 void graniteMoeSharedNameTensors(ModelSpec &spec) {

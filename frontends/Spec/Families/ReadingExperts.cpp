@@ -22,23 +22,26 @@ void readExpertGroups(ConfigReader &config, ModelSpec &spec, int64_t groups, int
                    "");
 }
 
+void readSharedExperts(ConfigReader &config, ModelSpec &spec, const char *key, int64_t fallback) {
+  constexpr int64_t most = 1000;
+  int64_t shared = config.count(key, fallback);
+  if (shared > most)
+    config.mistake(key, "it is no number of experts up to " + std::to_string(most), "");
+  else
+    spec.sharedExpertSize = shared * spec.expertSize;
+}
+
 void readDeepSeekExperts(ConfigReader &config, ModelSpec &spec,
                          const DeepSeekExpertDefaults &defaults) {
   readExperts(config, spec, {"n_routed_experts", "num_local_experts", "num_experts"},
               defaults.count, defaults.perToken);
   spec.expertSize = config.size("moe_intermediate_size", defaults.size);
-  double dense = config.number("first_k_dense_replace", double(defaults.dense));
-  if (dense < 0 || dense != double(static_cast<int64_t>(dense)))
-    config.mistake("first_k_dense_replace", "it is no number of layers", "");
+  int64_t dense = config.count("first_k_dense_replace", defaults.dense);
   for (size_t i = 0; i < spec.layers.size(); ++i)
-    spec.layers[i].isSparse = double(i) >= dense;
+    spec.layers[i].isSparse = static_cast<int64_t>(i) >= dense;
   if (config.size("moe_layer_freq", 1) != 1)
     config.mistake("moe_layer_freq", "layers without experts between others are not supported", "");
-  double shared = config.number("n_shared_experts", double(defaults.shared));
-  if (shared < 0 || shared > 1000 || shared != double(static_cast<int64_t>(shared)))
-    config.mistake("n_shared_experts", "it is no number of experts up to 1000", "");
-  else
-    spec.sharedExpertSize = static_cast<int64_t>(shared) * spec.expertSize;
+  readSharedExperts(config, spec, "n_shared_experts", defaults.shared);
 
   readExpertGroups(config, spec, defaults.groups, defaults.groupsPerToken, defaults.scale);
   // Of training, how it is laid out, and layers that predict further tokens, which are left out.

@@ -579,6 +579,29 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "sliding_window": null, "tie_word_embeddings": false, "topk_group": 1, "topk_method":
           "noaux_tc", "transformers_version": "4.46.3", "use_sliding_window": false, "vocab_size":
           152064, "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"ernie_4_5_21b_a3b", 21'825'437'888, R"({
+          "architectures": ["Ernie4_5_MoeForCausalLM"], "auto_map": {"AutoConfig":
+          "configuration_ernie4_5_moe.Ernie4_5_MoeConfig"}, "bos_token_id": 1, "eos_token_id": 2,
+          "hidden_act": "silu", "hidden_size": 2560, "intermediate_size": 12288,
+          "max_position_embeddings": 131072, "model_type": "ernie4_5_moe", "moe_capacity": [64, 64,
+          64], "moe_gate": "topk", "moe_intermediate_size": 1536, "moe_k": 6, "moe_layer_end_index":
+          27, "moe_layer_interval": 1, "moe_layer_start_index": 1, "moe_num_experts": 64,
+          "moe_num_shared_experts": 2, "moe_use_aux_free": true, "num_attention_heads": 20,
+          "num_hidden_layers": 28, "num_key_value_heads": 4, "num_nextn_predict_layers": 1,
+          "pad_token_id": 0, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 500000,
+          "tie_word_embeddings": true, "use_bias": false, "use_cache": true, "vocab_size": 103424,
+          "torch_dtype": "bfloat16"})"},
+                                         Published{"ernie_4_5_300b_a47b", 299'484'163'264, R"({
+          "architectures": ["Ernie4_5_MoeForCausalLM"], "bos_token_id": 1, "eos_token_id": 2,
+          "hidden_act": "silu", "hidden_size": 8192, "intermediate_size": 28672,
+          "max_position_embeddings": 131072, "model_type": "ernie4_5_moe", "moe_capacity": [64, 64,
+          64], "moe_gate": "topk", "moe_intermediate_size": 3584, "moe_k": 8, "moe_layer_end_index":
+          53, "moe_layer_interval": 1, "moe_layer_start_index": 3, "moe_num_experts": 64,
+          "moe_num_shared_experts": 0, "moe_use_aux_free": true, "num_attention_heads": 64,
+          "num_hidden_layers": 54, "num_key_value_heads": 8, "num_nextn_predict_layers": 1,
+          "pad_token_id": 0, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 500000,
+          "tie_word_embeddings": false, "use_bias": false, "use_cache": true, "vocab_size": 103424,
+          "torch_dtype": "bfloat16"})"},
                                          Published{"minimax_m2", 228'689'764'864, R"({
           "architectures": ["MiniMaxM2ForCausalLM"], "attn_type_list": [1, 1, 1, 1, 1, 1, 1, 1, 1,
           1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
