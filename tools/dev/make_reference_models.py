@@ -742,8 +742,8 @@ FAMILIES = {
     "deepseek_v2": torch.bfloat16, "deepseek_v2-groups": torch.bfloat16,
     "deepseek_v3": torch.bfloat16, "glm4_moe": torch.bfloat16, "dots1": torch.bfloat16,
     "gpt_oss": torch.bfloat16, "gpt_oss-mxfp4": torch.bfloat16, "helium": torch.bfloat16,
-    "granitemoeshared": torch.bfloat16, "hunyuan_v1_moe": torch.bfloat16,
-    "ernie4_5_moe": torch.bfloat16, "minimax_m2": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
+    "granitemoeshared": torch.bfloat16, "hunyuan_v1_moe": torch.bfloat16, "ernie4_5_moe": torch.bfloat16,
+    "minimax_m2": torch.bfloat16, "ministral": torch.bfloat16, "nanochat": torch.bfloat16,
 }
 
 
