@@ -212,15 +212,15 @@ bool CostModel::isNarrowProduct(Operation *op) const {
   if (role != FusionRole::Contraction && role != FusionRole::GroupedContraction &&
       role != FusionRole::Attention && role != FusionRole::AttentionGrad)
     return false;
-  // A processor multiplies keys and values as they lie in their caches, and widens all that the
-  // gradient is of.
-  if (role == FusionRole::AttentionGrad && !target.isGpu())
-    return false;
+  // A processor multiplies keys and values as they lie in their caches.
   if (auto attention = dyn_cast<AttentionOp>(op); attention && !target.isGpu()) {
     RankedTensorType keys = attention.getKey().getType();
     return pairsKeys(keys.getElementType(), keys.getShape().back(), target);
   }
-  Type type = getElementTypeOrSelf(op->getOperand(0).getType());
+  auto lhs = cast<RankedTensorType>(op->getOperand(0).getType());
+  if (role == FusionRole::AttentionGrad && !target.isGpu())
+    return usesKeyTiles(lhs.getElementType(), lhs.getShape().back(), target);
+  Type type = lhs.getElementType();
   return type.isBF16() || (target.hasMatrixUnits() && type.getIntOrFloatBitWidth() <= 16);
 }
 

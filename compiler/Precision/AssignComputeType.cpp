@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Precision/Passes.h"
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -64,7 +65,7 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
   using AssignComputeTypePassBase::AssignComputeTypePassBase;
 
   void runOnOperation() override {
-    TargetAttr target = TargetAttr::lookup(getOperation());
+    target = TargetAttr::lookup(getOperation());
     tileDots = target && target.hasMatrixUnits();
     Type compute = parseElementType(computeType, /*allowF16=*/true);
     Type cache = parseElementType(cacheType, /*allowF16=*/tileDots);
@@ -78,6 +79,7 @@ struct AssignComputeTypePass : sinter::impl::AssignComputeTypePassBase<AssignCom
   }
 
 private:
+  TargetAttr target;
   bool tileDots = false;
 
   Type parseElementType(StringRef name, bool allowF16) {
@@ -144,7 +146,10 @@ private:
                               op.getFusionRole()))
         return;
       widenResults(op);
-      if (tileDots && !compute.isF32())
+      int64_t headSize = cast<RankedTensorType>(op->getOperand(0).getType()).getShape().back();
+      bool multipliesNarrow =
+          tileDots ? !compute.isF32() : target && usesKeyTiles(compute, headSize, target);
+      if (multipliesNarrow)
         for (OpOperand &operand : getRows(op))
           operand.set(casts.get(operand.get(), compute));
     });

@@ -17,7 +17,8 @@ def AssignComputeTypePass : Pass<"sinter-assign-compute-type", "mlir::ModuleOp">
 
     With f16 the operands are rounded to f16 and widened again: processors multiply it in f32. A
     GPU multiplies f16 as it is, and with 16 bits an attention's queries, keys, values and the
-    gradient of its result have the compute type there, too.
+    gradient of its result have the compute type there, too; with bf16 also on a processor with
+    AMX, where heads are of 32 elements or a multiple.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-assign-compute-type=compute-type=bf16

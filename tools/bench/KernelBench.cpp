@@ -558,33 +558,37 @@ void addTraining() {
 
 /// Training's attention of dense rows, `batch` sequences: forward with its logsumexp, or the
 /// gradients' five products, of which a causal mask leaves half.
-void runTrainingAttention(benchmark::State &state, bool gradient) {
+void runTrainingAttention(benchmark::State &state, const std::string &element, bool gradient) {
   int64_t batch = state.range(0), length = state.range(1), heads = state.range(2),
           width = state.range(3);
   constexpr const char *forward = R"(
-    func.func private @kernel(%q: {0}, %k: {0}, %v: {0}) -> ({0}, {1})
+    func.func private @kernel(%q: {0}, %k: {0}, %v: {0}) -> ({2}, {1})
         attributes {{sinter.kernel = "attention"} {{
       %0:2 = sinter.attention %q, %k, %v
         {{scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
-        : ({0}, {0}, {0}) -> ({0}, {1})
-      return %0#0, %0#1 : {0}, {1}
+        : ({0}, {0}, {0}) -> ({2}, {1})
+      return %0#0, %0#1 : {2}, {1}
     })";
   constexpr const char *backward = R"(
     func.func private @kernel(%q: {0}, %k: {0}, %v: {0}, %g: {0}, %l: {1}, %d: {1})
-        -> ({0}, {0}, {0}) attributes {{sinter.kernel = "attention_grad"} {{
+        -> ({2}, {2}, {2}) attributes {{sinter.kernel = "attention_grad"} {{
       %0:3 = sinter.attention_grad %q, %k, %v, %g, %l, %d
         {{scale = 0.125, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
-        : ({0}, {0}, {0}, {0}, {1}, {1}) -> ({0}, {0}, {0})
-      return %0#0, %0#1, %0#2 : {0}, {0}, {0}
+        : ({0}, {0}, {0}, {0}, {1}, {1}) -> ({2}, {2}, {2})
+      return %0#0, %0#1, %0#2 : {2}, {2}, {2}
     })";
-  std::string rows = llvm::formatv("tensor<{0}x{1}x{2}x{3}xf32>", batch, length, heads, width);
+  auto rows = [&](const std::string &type) {
+    return llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", batch, length, heads, width, type).str();
+  };
   std::string sums = llvm::formatv("tensor<{0}x{1}x{2}xf32>", batch, length, heads);
-  Workload work(llvm::formatv(gradient ? backward : forward, rows, sums), /*cold=*/false);
+  Workload work(llvm::formatv(gradient ? backward : forward, rows(element), sums, rows("f32")),
+                /*cold=*/false);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
   double products = gradient ? 5.0 : 2.0, visible = (length + 1) / 2.0;
   setProductRates(state, measure(state, work),
-                  2.0 * products * batch * heads * length * visible * width, /*pairs=*/false);
+                  2.0 * products * batch * heads * length * visible * width,
+                  /*pairs=*/false);
 }
 
 /// Drawing from one row of normal logits. Its floor is two readings of the row: weights are known
@@ -688,9 +692,11 @@ void addAttentions(const std::string &element) {
   family->Args({1, 32768, 12, 12, 64})->Args({1, 32768, 32, 4, 64});
 }
 
-void addTrainingAttention(const std::string &name, bool gradient) {
-  auto *family = benchmark::RegisterBenchmark(
-      name.c_str(), [=](benchmark::State &state) { runTrainingAttention(state, gradient); });
+void addTrainingAttention(const std::string &element, bool gradient) {
+  std::string name = (gradient ? "attention_grad/" : "training_attention/") + element;
+  auto *family = benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State &state) {
+    runTrainingAttention(state, element, gradient);
+  });
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
   family->Args({4, 256, 12, 64})->Args({1, 1024, 12, 64})->Args({1, 1024, 16, 128});
   family->Args({12, 64, 4, 32});
@@ -722,8 +728,9 @@ int main(int argc, char **argv) {
   addGemms("f32", "forward");
   addTraining();
   addSamples();
-  addTrainingAttention("training_attention", /*gradient=*/false);
-  addTrainingAttention("attention_grad", /*gradient=*/true);
+  for (const char *element : {"f32", "bf16"})
+    for (bool gradient : {false, true})
+      addTrainingAttention(element, gradient);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

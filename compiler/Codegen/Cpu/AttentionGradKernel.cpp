@@ -13,6 +13,9 @@
 //       dV += P^T dO,  dK += dS^T Q       tiles of keys, summed over the rows that see them
 //       dQ += dS K                        tiles of rows, summed over the keys that they see
 //
+// On a matrix unit (MatrixTiles.h) the five products are of bf16: P and dS are rounded, and turned
+// for dV and dK. Q, dO and K lie in pairs of two rows where they are the right-hand side.
+//
 // L is the logsumexp in units of log 2, as the scores are; D is delta. dQ is summed up in the
 // result. Q is multiplied with the scores' factor when it is copied, dK divided by it at the end.
 // Tiles of scores that the mask leaves nothing of are zeros without being computed. With dropout,
@@ -23,6 +26,7 @@
 #include "compiler/Codegen/Cpu/AttentionGradPlan.h"
 #include "compiler/Codegen/Cpu/AttentionPlan.h"
 #include "compiler/Codegen/Cpu/Kernels.h"
+#include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -46,21 +50,32 @@ public:
   void emit(Value begin, Value end) {
     Type f32 = builder.getF32Type();
     int64_t pairs = plan.rowBlock * plan.keyBlock;
-    queries = builder.scratch(plan.rowBlock * width, f32);
-    gradients = builder.scratch(plan.rowBlock * width, f32);
+    Type rows = plan.usesTiles ? Type(builder.getBF16Type()) : f32;
+    queries = builder.scratch(plan.rowBlock * width, rows);
+    gradients = builder.scratch(plan.rowBlock * width, rows);
     logsumexps = builder.scratch(plan.rowBlock, f32);
     deltas = builder.scratch(plan.rowBlock, f32);
     froms = builder.scratch(plan.rowBlock, builder.getI32Type());
     tos = builder.scratch(plan.rowBlock, builder.getI32Type());
-    keys = builder.scratch(plan.keyBlock * width, f32);
-    keyPanels = builder.scratch(plan.keyBlock * width, f32);
-    valuePanels = builder.scratch(plan.keyBlock * width, f32);
+    keys = builder.scratch(plan.keyBlock * width, rows);
+    keyPanels = builder.scratch(plan.keyBlock * width, rows);
+    valuePanels = builder.scratch(plan.keyBlock * width, rows);
     keyGradients = builder.scratch(plan.keyBlock * width, f32);
     valueGradients = builder.scratch(plan.keyBlock * width, f32);
-    weights = builder.scratch(pairs, f32);
-    scoreGradients = builder.scratch(pairs, f32);
+    weights = builder.scratch(pairs, rows);
+    scoreGradients = builder.scratch(pairs, rows);
     if (plan.seedArgument)
       shares = builder.scratch(pairs, f32);
+    if (plan.usesTiles) {
+      queryPairs = builder.scratch(plan.rowBlock * width, rows);
+      gradientPairs = builder.scratch(plan.rowBlock * width, rows);
+      weightColumns = builder.scratch(pairs, rows);
+      gradientColumns = builder.scratch(pairs, rows);
+      scores = builder.scratch(pairs, f32);
+      products = builder.scratch(pairs, f32);
+      queryTile = builder.scratch(MatrixTiles::kMostRows * width, f32);
+      matrixTiles.emplace(builder, MatrixTiles::kMostRows, plan.headSize, rows);
+    }
 
     builder.loop(begin, end, 1, [&](Value item) {
       keyHead = builder.rem(item, plan.keyHeads);
@@ -79,6 +94,8 @@ public:
                      emitKeyBlock();
                    });
     });
+    if (matrixTiles)
+      matrixTiles->release();
   }
 
 private:
@@ -151,10 +168,11 @@ private:
     Value row = builder.mul(r, width);
     for (int64_t d = 0; d < width; d += lanes) {
       Value mask = maskOfColumns(d), at = builder.add(row, d);
-      builder.store(
-          builder.mulF(builder.load(arguments[plan.query.argument], builder.add(query, d), mask),
-                       builder.splat(getFactor())),
-          queries, at);
+      Value elements = builder.load(arguments[plan.query.argument], builder.add(query, d), mask);
+      // In bf16 the factor waits until they are multiplied.
+      if (!plan.usesTiles)
+        elements = builder.mulF(elements, builder.splat(getFactor()));
+      builder.store(elements, queries, at);
       builder.store(builder.load(arguments[plan.gradient.argument], builder.add(gradient, d), mask),
                     gradients, at);
     }
@@ -180,6 +198,16 @@ private:
   /// Keys of the block as they are and as panels [keyBlock / lanes][width][lanes], values as
   /// panels. Keys beyond the last repeat it; they are hidden from every row.
   void prepareKeys() {
+    if (plan.usesTiles)
+      preparePairs();
+    else
+      preparePanels();
+    for (Value sums : {keyGradients, valueGradients})
+      builder.loop(builder.index(0), builder.index(plan.keyBlock * width), lanes,
+                   [&](Value at) { builder.store(builder.splat(0.0), sums, at); });
+  }
+
+  void preparePanels() {
     builder.loop(builder.index(0), builder.index(plan.keyBlock), lanes, [&](Value first) {
       for (const StridedInput *input : {&plan.key, &plan.value})
         for (int64_t d = 0; d < width; d += lanes) {
@@ -198,9 +226,6 @@ private:
                           builder.add(builder.mul(first, width), (d + i) * lanes));
         }
     });
-    for (Value sums : {keyGradients, valueGradients})
-      builder.loop(builder.index(0), builder.index(plan.keyBlock * width), lanes,
-                   [&](Value at) { builder.store(builder.splat(0.0), sums, at); });
   }
 
   /// The block's sums to the results.
@@ -212,10 +237,12 @@ private:
       Value target = builder.mul(number, plan.headSize);
       for (int64_t d = 0; d < width; d += lanes) {
         Value at = builder.add(builder.mul(j, width), d), to = builder.add(target, d);
-        if (plan.keyResult)
-          builder.store(
-              builder.mulF(builder.load(keyGradients, at), builder.splat(1 / getFactor())),
-              results[*plan.keyResult], to, maskOfColumns(d));
+        if (plan.keyResult) {
+          Value sums = builder.load(keyGradients, at);
+          if (!plan.usesTiles)
+            sums = builder.mulF(sums, builder.splat(1 / getFactor()));
+          builder.store(sums, results[*plan.keyResult], to, maskOfColumns(d));
+        }
         if (plan.valueResult)
           builder.store(builder.load(valueGradients, at), results[*plan.valueResult], to,
                         maskOfColumns(d));
@@ -256,13 +283,7 @@ private:
                    [&](Value r) { prepareRow(r); });
       if (!plan.firstArgument)
         return emitRowBlock();
-      Value smallest =
-          builder
-              .loop(builder.index(1), rowCount, 1, loadIndex(froms, builder.index(0)),
-                    [&](Value r, ValueRange smallest) {
-                      return SmallVector<Value>{builder.min(smallest[0], loadIndex(froms, r))};
-                    })
-              .front();
+      Value smallest = smallestFrom(builder.index(0), rowCount);
       builder.ifThen(isLess(smallest, builder.add(firstKey, plan.keyBlock)),
                      [&] { emitRowBlock(); });
     });
@@ -274,6 +295,8 @@ private:
   }
 
   void emitRowBlock() {
+    if (plan.usesTiles)
+      return emitRowBlockOfTiles();
     builder.loop(builder.index(0), rowCount, plan.scoreRows, [&](Value r) {
       auto [from, to] = visibleKeys(r, plan.scoreRows);
       for (int64_t v = 0; v < plan.keyBlock / lanes; v += plan.keyVectors) {
@@ -313,6 +336,16 @@ private:
       for (int64_t row = 1; row < count; ++row)
         from = builder.min(from, loadIndex(froms, builder.add(r, row)));
     return {from, to};
+  }
+
+  /// The smallest of the first positions that rows [from, to) see.
+  Value smallestFrom(Value from, Value to) {
+    return builder
+        .loop(builder.add(from, 1), to, 1, loadIndex(froms, from),
+              [&](Value r, ValueRange smallest) {
+                return SmallVector<Value>{builder.min(smallest[0], loadIndex(froms, r))};
+              })
+        .front();
   }
 
   //===--------------------------------------------------------------------===//
@@ -368,51 +401,67 @@ private:
     });
   }
 
+  /// What the weights of a row depend on beside its products, in every lane.
+  struct RowOfScores {
+    Value logsumexp, lower, upper, position, slope;
+  };
+
+  RowOfScores describeRow(Value rowOfBlock) {
+    auto [t, head] = positionAndHead(rowOfBlock);
+    RowOfScores row;
+    row.logsumexp = builder.loadSplat(logsumexps, rowOfBlock);
+    row.lower = builder.splatI32(loadIndex(froms, rowOfBlock));
+    row.upper = builder.splatI32(loadIndex(tos, rowOfBlock));
+    if (plan.slopesArgument) {
+      row.position = builder.splatI32(builder.add(start, t));
+      row.slope = builder.mulF(builder.loadSplat(arguments[*plan.slopesArgument], head),
+                               builder.splat(std::numbers::log2e));
+    }
+    return row;
+  }
+
+  /// Caps scores; returns what their gradients are multiplied with for it.
+  Value capScore(Value &score) {
+    Value ratio = math::TanhOp::create(builder, score);
+    double cap = op.getSoftcap()->convertToDouble();
+    score = builder.mulF(ratio, builder.splat(cap * std::numbers::log2e));
+    return builder.subF(builder.splat(1.0), builder.mulF(ratio, ratio));
+  }
+
+  /// Weights of scores of a row with a vector of positions.
+  Value emitWeight(const RowOfScores &row, Value score, Value positions) {
+    if (row.slope) {
+      Value distance = arith::SubIOp::create(builder, positions, row.position);
+      score = builder.fma(row.slope, arith::SIToFPOp::create(builder, score.getType(), distance),
+                          score);
+    }
+    Value weight = builder.exp2(builder.subF(score, row.logsumexp));
+    auto hide = [&](arith::CmpIPredicate predicate, Value bound) {
+      Value visible = arith::CmpIOp::create(builder, predicate, positions, bound);
+      weight = builder.select(visible, weight, builder.splat(0.0));
+    };
+    if (plan.usesTiles || op.getCausal() || plan.maxSequence % plan.keyBlock != 0)
+      hide(arith::CmpIPredicate::slt, row.upper);
+    if (op.getWindow() || plan.firstArgument)
+      hide(arith::CmpIPredicate::sge, row.lower);
+    return weight;
+  }
+
   /// Weights, and gradients of the products of query and key, of a tile to scratch.
   void emitScores(Value r, int64_t firstVector) {
     SmallVector<Value> products = multiply(queries, keyPanels, r, firstVector);
-    bool lowerBound = op.getWindow() || plan.firstArgument;
-    bool upperBound = op.getCausal() || plan.maxSequence % plan.keyBlock != 0;
     SmallVector<Value> positions;
     for (int64_t v = 0; v < plan.keyVectors; ++v)
       positions.push_back(builder.laneIndices(builder.add(firstKey, (firstVector + v) * lanes)));
     for (int64_t row = 0; row < plan.scoreRows; ++row) {
-      Value rowOfBlock = builder.add(r, row);
-      auto [t, head] = positionAndHead(rowOfBlock);
-      Value logsumexp = builder.loadSplat(logsumexps, rowOfBlock);
-      Value lower = builder.splatI32(loadIndex(froms, rowOfBlock));
-      Value upper = builder.splatI32(loadIndex(tos, rowOfBlock)), slope, position;
-      if (plan.slopesArgument) {
-        position = builder.splatI32(builder.add(start, t));
-        slope = builder.mulF(builder.loadSplat(arguments[*plan.slopesArgument], head),
-                             builder.splat(std::numbers::log2e));
-      }
+      RowOfScores ofRow = describeRow(builder.add(r, row));
       for (int64_t v = 0; v < plan.keyVectors; ++v) {
-        Value score = products[row * plan.keyVectors + v];
         Value at = scoreAt(r, row, firstVector + v);
-        if (op.getSoftcap()) {
-          // The factor of the gradient waits where the gradient will be.
-          Value ratio = math::TanhOp::create(builder, score);
-          builder.store(builder.subF(builder.splat(1.0), builder.mulF(ratio, ratio)),
-                        scoreGradients, at);
-          double cap = op.getSoftcap()->convertToDouble();
-          score = builder.mulF(ratio, builder.splat(cap * std::numbers::log2e));
-        }
-        if (slope) {
-          Value distance = arith::SubIOp::create(builder, positions[v], position);
-          score = builder.fma(slope, arith::SIToFPOp::create(builder, score.getType(), distance),
-                              score);
-        }
-        Value weight = builder.exp2(builder.subF(score, logsumexp));
-        auto hide = [&](arith::CmpIPredicate predicate, Value bound) {
-          Value visible = arith::CmpIOp::create(builder, predicate, positions[v], bound);
-          weight = builder.select(visible, weight, builder.splat(0.0));
-        };
-        if (upperBound)
-          hide(arith::CmpIPredicate::slt, upper);
-        if (lowerBound)
-          hide(arith::CmpIPredicate::sge, lower);
-        builder.store(weight, weights, at);
+        Value score = products[row * plan.keyVectors + v];
+        // The factor of the gradient waits where the gradient will be.
+        if (op.getSoftcap())
+          builder.store(capScore(score), scoreGradients, at);
+        builder.store(emitWeight(ofRow, score, positions[v]), weights, at);
       }
     }
 
@@ -497,6 +546,191 @@ private:
     visit([&](Value memory, Value at, Value mask) { builder.store(*next++, memory, at, mask); });
   }
 
+  //===--------------------------------------------------------------------===//
+  // On a matrix unit
+  //===--------------------------------------------------------------------===//
+
+  using Place = MatrixTiles::Place;
+
+  /// Keys and values of the block as panels of pairs along d [keyBlock / lanes][width / 2][lanes],
+  /// keys as pairs of two, too.
+  void preparePairs() {
+    builder.loop(builder.index(0), builder.index(plan.keyBlock), lanes, [&](Value first) {
+      for (const StridedInput *input : {&plan.key, &plan.value}) {
+        Value panel = builder.mul(first, width);
+        for (int64_t d = 0; d < width; d += 2 * lanes) {
+          SmallVector<Value> rows;
+          for (int64_t i = 0; i < lanes; ++i) {
+            Value key = builder.min(builder.add(builder.add(firstKey, first), i),
+                                    builder.index(plan.maxSequence - 1));
+            rows.push_back(builder.loadPairs(arguments[input->argument],
+                                             builder.add(offsetOf(*input, key, keyHead), d)));
+          }
+          if (input == &plan.key)
+            for (int64_t i = 0; i < lanes; i += 2)
+              storeTwoRows(rows[i], rows[i + 1], keys,
+                           builder.add(builder.mul(builder.add(first, i), width), 2 * d));
+          for (auto [i, column] : llvm::enumerate(builder.transposePairs(rows)))
+            vector::StoreOp::create(builder, column, input == &plan.key ? keyPanels : valuePanels,
+                                    builder.add(panel, (d + 2 * static_cast<int64_t>(i)) * lanes));
+        }
+      }
+    });
+  }
+
+  /// Two rows of 2 * lanes elements as pairs of one of each.
+  void storeTwoRows(Value row, Value next, Value memory, Value at) {
+    for (int64_t half : {int64_t(0), lanes}) {
+      SmallVector<int64_t> order;
+      for (int64_t i = half; i < half + lanes; ++i)
+        order.append({i, 2 * lanes + i});
+      vector::StoreOp::create(builder, vector::ShuffleOp::create(builder, row, next, order), memory,
+                              builder.add(at, 2 * half));
+    }
+  }
+
+  void emitRowBlockOfTiles() {
+    constexpr int64_t rowsOfTile = MatrixTiles::kMostRows, columns = MatrixTiles::kMostColumns;
+    // Rows beyond the last see nothing: products are of whole blocks.
+    builder.loop(rowCount, builder.index(plan.rowBlock), 1,
+                 [&](Value r) { storeIndex(builder.index(0), tos, r); });
+    for (auto [rows, pairs] : {std::pair(queries, queryPairs), std::pair(gradients, gradientPairs)})
+      builder.loop(builder.index(0), builder.index(plan.rowBlock), 2, [&](Value r) {
+        Value row = builder.mul(r, width);
+        for (int64_t d = 0; d < width; d += 2 * lanes)
+          storeTwoRows(builder.loadPairs(rows, builder.add(row, d)),
+                       builder.loadPairs(rows, builder.add(row, width + d)), pairs,
+                       builder.add(row, 2 * d));
+      });
+    builder.loop(builder.index(0), builder.index(plan.rowBlock), rowsOfTile, [&](Value r) {
+      Value end = builder.min(builder.add(r, rowsOfTile), rowCount);
+      Value from = plan.firstArgument ? smallestFrom(r, end) : loadIndex(froms, r);
+      Value to = loadIndex(tos, builder.max(builder.sub(end, builder.index(1)), builder.index(0)));
+      Value hasRows = isLess(r, rowCount);
+      for (int64_t column = 0; column < plan.keyBlock; column += columns) {
+        Value beforeEnd = isLess(builder.add(firstKey, column), to);
+        Value afterBegin = isLess(from, builder.add(firstKey, column + columns));
+        Value some = arith::AndIOp::create(builder, hasRows,
+                                           arith::AndIOp::create(builder, beforeEnd, afterBegin));
+        builder.ifThen(some, [&] { emitScoresOfTile(r, column); }, [&] { clearTile(r, column); });
+      }
+    });
+    turn(weights, weightColumns);
+    turn(scoreGradients, gradientColumns);
+    builder.loop(builder.index(0), builder.index(plan.keyBlock), rowsOfTile, [&](Value k) {
+      if (plan.valueResult)
+        addProduct(weightColumns, plan.rowBlock, k, gradientPairs, valueGradients, k,
+                   /*first=*/false);
+      if (plan.keyResult)
+        addProduct(gradientColumns, plan.rowBlock, k, queryPairs, keyGradients, k,
+                   /*first=*/false);
+    });
+    if (plan.queryResult)
+      builder.loop(builder.index(0), rowCount, rowsOfTile, [&](Value r) {
+        addProduct(scoreGradients, plan.keyBlock, r, keys, queryTile, builder.index(0),
+                   /*first=*/true);
+        addQueryTile(r);
+      });
+  }
+
+  /// sums[to..] (+)= lhs[row..] * a block's rows as pairs of two; lhs has `depth` elements a row.
+  void addProduct(Value lhs, int64_t depth, Value row, Value pairs, Value sums, Value to,
+                  bool first) {
+    for (int64_t column = 0; column < width; column += MatrixTiles::kMostColumns) {
+      MatrixTiles::Product product;
+      product.rows = MatrixTiles::kMostRows;
+      product.lhs = [&](Value k) {
+        return Place{lhs, builder.add(builder.mul(row, depth), k), depth};
+      };
+      product.rhs = [&](Value k) {
+        Place place{pairs, builder.add(builder.mul(k, width), 2 * column), 2 * width};
+        return place.withColumns(builder, 2 * MatrixTiles::kEdge);
+      };
+      product.sums = {sums, builder.add(builder.mul(to, width), column), width};
+      matrixTiles->multiply(product, builder.index(0), builder.index(depth), depth, first);
+    }
+  }
+
+  /// Rows of lhs times keys or values of the block from `column` on, to `sums`.
+  void multiplyPanels(Value lhs, Value panels, Value r, int64_t column, Value sums) {
+    MatrixTiles::Product product;
+    product.rows = MatrixTiles::kMostRows;
+    product.lhs = [&](Value d) { return Place{lhs, builder.add(builder.mul(r, width), d), width}; };
+    product.rhs = [&](Value d) {
+      Place place{panels, builder.add(builder.mul(d, lanes), column * width), 2 * lanes};
+      return place.withColumns(builder, MatrixTiles::kEdge * width);
+    };
+    product.sums = {sums, builder.add(builder.mul(r, plan.keyBlock), column), plan.keyBlock};
+    matrixTiles->multiply(product, builder.index(0), builder.index(width), width, /*first=*/true);
+  }
+
+  void emitScoresOfTile(Value r, int64_t column) {
+    multiplyPanels(queries, keyPanels, r, column, scores);
+    multiplyPanels(gradients, valuePanels, r, column, products);
+    SmallVector<Value> positions;
+    for (int64_t v = 0; v < MatrixTiles::kMostColumns; v += lanes)
+      positions.push_back(builder.laneIndices(builder.add(firstKey, column + v)));
+    builder.loop(r, builder.add(r, MatrixTiles::kMostRows), 1, [&](Value row) {
+      RowOfScores ofRow = describeRow(row);
+      Value delta = builder.loadSplat(deltas, row);
+      for (auto [v, position] : llvm::enumerate(positions)) {
+        Value at =
+            builder.add(builder.mul(row, plan.keyBlock), column + static_cast<int64_t>(v) * lanes);
+        Value score = builder.mulF(builder.load(scores, at), builder.splat(getFactor()));
+        Value capped = op.getSoftcap() ? capScore(score) : Value();
+        Value weight = emitWeight(ofRow, score, position);
+        builder.store(weight, weights, at);
+        Value factor = builder.mulF(weight, builder.splat(op.getScale().convertToDouble()));
+        if (capped)
+          factor = builder.mulF(factor, capped);
+        builder.store(builder.mulF(factor, builder.subF(builder.load(products, at), delta)),
+                      scoreGradients, at);
+      }
+    });
+  }
+
+  void clearTile(Value r, int64_t column) {
+    builder.loop(r, builder.add(r, MatrixTiles::kMostRows), 1, [&](Value row) {
+      for (int64_t v = 0; v < MatrixTiles::kMostColumns; v += lanes)
+        for (Value memory : {weights, scoreGradients})
+          builder.store(builder.splat(0.0), memory,
+                        builder.add(builder.mul(row, plan.keyBlock), column + v));
+    });
+  }
+
+  /// A block [rows][keys] as [keys][rows].
+  void turn(Value block, Value columns) {
+    builder.loop(builder.index(0), builder.index(plan.rowBlock), 2 * lanes, [&](Value r) {
+      builder.loop(builder.index(0), builder.index(plan.keyBlock), lanes, [&](Value k) {
+        SmallVector<Value> rows;
+        for (int64_t i = 0; i < 2 * lanes; i += 2) {
+          Value at = builder.add(builder.mul(builder.add(r, i), plan.keyBlock), k);
+          rows.push_back(vector::InterleaveOp::create(
+              builder, builder.loadStored(block, at),
+              builder.loadStored(block, builder.add(at, plan.keyBlock))));
+        }
+        for (auto [i, column] : llvm::enumerate(builder.transposePairs(rows)))
+          vector::StoreOp::create(
+              builder, column, columns,
+              builder.add(builder.mul(builder.add(k, static_cast<int64_t>(i)), plan.rowBlock), r));
+      });
+    });
+  }
+
+  /// Adds the tile's gradients of queries to the result.
+  void addQueryTile(Value r) {
+    Value count = builder.min(builder.sub(rowCount, r), builder.index(MatrixTiles::kMostRows));
+    builder.loop(builder.index(0), count, 1, [&](Value row) {
+      auto [t, head] = positionAndHead(builder.add(r, row));
+      Value to = builder.mul(numberOf(t, plan.length, head, plan.heads), plan.headSize);
+      for (int64_t d = 0; d < width; d += lanes) {
+        Value sum = builder.load(queryTile, builder.add(builder.mul(row, width), d));
+        Value at = builder.add(to, d);
+        builder.store(builder.addF(builder.load(queryGradients(), at), sum), queryGradients(), at);
+      }
+    });
+  }
+
   Value queryGradients() { return plan.queryResult ? results[*plan.queryResult] : Value(); }
 
   VectorBuilder builder;
@@ -508,6 +742,9 @@ private:
   Value queries, gradients, logsumexps, deltas, froms, tos;
   Value keys, keyPanels, valuePanels, keyGradients, valueGradients;
   Value weights, scoreGradients, shares;
+  // The same for a matrix unit.
+  std::optional<MatrixTiles> matrixTiles;
+  Value queryPairs, gradientPairs, weightColumns, gradientColumns, scores, products, queryTile;
   // Of the current item and blocks.
   Value slot, keyHead, start, firstKey, firstRow, rowCount;
 };

@@ -1,4 +1,6 @@
 #include "compiler/Codegen/Cpu/AttentionGradPlan.h"
+#include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 
 using namespace mlir;
@@ -28,8 +30,23 @@ static LogicalResult findOperands(AttentionGradPlan &plan) {
   return find(op.getDelta(), "delta", plan.deltaArgument);
 }
 
+/// Whether the products are of a matrix unit's tiles, which fewer rows would leave empty. Numbers
+/// of weights that dropout keeps run along keys.
+static bool canUseTiles(AttentionGradPlan &plan, TargetAttr target) {
+  AttentionGradOp op = plan.op;
+  return plan.rows >= MatrixTiles::kMostRows && !plan.seedArgument &&
+         llvm::all_of(ValueRange{op.getQuery(), op.getKey(), op.getValue(), op.getGradient()},
+                      [&](Value rows) {
+                        return usesKeyTiles(getElementTypeOrSelf(rows), plan.headSize, target);
+                      });
+}
+
 /// Chooses blocks and tiles. All are powers of two, so that tiles divide blocks.
 static void cut(AttentionGradPlan &plan, TargetAttr target) {
+  if (plan.usesTiles) {
+    plan.keyBlock = plan.rowBlock = 2 * MatrixTiles::kMostRows;
+    return;
+  }
   int64_t lanes = target.getVectorBits() / 32;
   auto rowsFor = [&](int64_t vectors, int64_t most) {
     return std::min<int64_t>(llvm::bit_floor<uint64_t>(RegisterTile::getMaxRows(target, vectors)),
@@ -60,6 +77,7 @@ FailureOr<AttentionGradPlan> AttentionGradPlan::make(func::FuncOp kernel, Target
   if (failed(plan.AttentionOperands::read(*op, /*f16=*/false)) || failed(findOperands(plan)) ||
       failed(plan.AttentionGradResults::read(*op, kernel, /*narrow=*/false)))
     return failure();
+  plan.usesTiles = canUseTiles(plan, target);
   cut(plan, target);
   return plan;
 }

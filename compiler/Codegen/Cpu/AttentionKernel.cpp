@@ -292,17 +292,12 @@ private:
 
   /// Pairs [d, d + 2 * lanes) of the keys at `positions` to a panel.
   void copyPairs(ArrayRef<Value> positions, int64_t d, Value panel) {
-    auto pairs = VectorType::get({2 * lanes}, keyType());
     SmallVector<Value> rows;
     for (Value position : positions)
-      rows.push_back(vector::BitCastOp::create(
-          builder, builder.vectorOf(builder.getF32Type()),
-          builder.loadPairs(arguments[plan.keyArgument], builder.add(position, d))));
-    for (auto [i, column] : llvm::enumerate(builder.transpose(rows))) {
-      Value at = builder.add(panel, 2 * lanes * static_cast<int64_t>(i));
-      vector::StoreOp::create(builder, vector::BitCastOp::create(builder, pairs, column),
-                              copiedKeys, at);
-    }
+      rows.push_back(builder.loadPairs(arguments[plan.keyArgument], builder.add(position, d)));
+    for (auto [i, column] : llvm::enumerate(builder.transposePairs(rows)))
+      vector::StoreOp::create(builder, column, copiedKeys,
+                              builder.add(panel, 2 * lanes * static_cast<int64_t>(i)));
   }
 
   /// Values of positions [key, key + keyBlock) as pairs of two positions [keyBlock / 2][headSize].

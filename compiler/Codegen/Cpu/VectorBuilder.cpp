@@ -318,6 +318,17 @@ Value VectorBuilder::loadPairs(Value memory, Value offset) {
   return vector::LoadOp::create(*this, vectorOf(elementOf(memory), 2), memory, offset);
 }
 
+SmallVector<Value> VectorBuilder::transposePairs(ValueRange rows) {
+  Type pairs = rows.front().getType();
+  SmallVector<Value> words;
+  for (Value row : rows)
+    words.push_back(vector::BitCastOp::create(*this, vectorOf(getF32Type()), row));
+  words = transpose(words);
+  for (Value &column : words)
+    column = vector::BitCastOp::create(*this, pairs, column);
+  return words;
+}
+
 void VectorBuilder::storePairs(Value first, Value second, Value memory, Value offset) {
   auto narrow = [&](Value vector) {
     return arith::TruncFOp::create(*this, vectorOf(elementOf(memory)), vector);

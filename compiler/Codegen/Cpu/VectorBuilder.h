@@ -118,6 +118,8 @@ public:
   /// acc[i] + a[2i] b[2i] + a[2i + 1] b[2i + 1].
   mlir::Value pairDot(mlir::Value acc, mlir::Value a, mlir::Value b);
   mlir::Value loadPairs(mlir::Value memory, mlir::Value offset);
+  /// As many vectors of pairs as there are lanes, rows of a square: its columns.
+  llvm::SmallVector<mlir::Value> transposePairs(mlir::ValueRange rows);
   /// Two vectors of f32, the halves of pairs.
   void storePairs(mlir::Value first, mlir::Value second, mlir::Value memory, mlir::Value offset);
   /// Two neighbouring elements in every pair; with `alone`, the first one and zero.
