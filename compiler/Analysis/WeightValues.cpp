@@ -36,7 +36,7 @@ DenseI8ArrayAttr sinter::findCodeValues(Value matrix) {
                  : nullptr;
   }
   Operation *op = matrix.getDefiningOp();
-  if (!isa<MoveOpInterface, ConcatOp>(op))
+  if (!isa<MoveOpInterface, ConcatOp, AllSliceOp>(op))
     return nullptr;
   DenseI8ArrayAttr values = findCodeValues(op->getOperand(0));
   bool isCommon = llvm::all_of(op->getOperands(),

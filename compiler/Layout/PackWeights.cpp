@@ -109,10 +109,32 @@ private:
       Value rows = joinRows(builder, cast.getOperand(), type.clone(element));
       return CastOp::create(builder, cast.getLoc(), type, rows);
     }
+    if (auto concat = matrices.getDefiningOp<ConcatOp>(); concat && concat.getDim() == 0) {
+      auto rows = llvm::map_to_vector(concat.getOperands(), [&](Value some) {
+        ArrayRef<int64_t> shape = cast<RankedTensorType>(some.getType()).getShape();
+        return joinRows(builder, some, type.clone({shape[0] * shape[1], shape[2]}));
+      });
+      return ConcatOp::create(builder, concat.getLoc(), type, rows, /*dim=*/0);
+    }
     auto reshape = matrices.getDefiningOp<ReshapeOp>();
     if (reshape && reshape.getOperand().getType() == type)
       return reshape.getOperand();
     return ReshapeOp::create(builder, matrices.getLoc(), type, matrices);
+  }
+
+  /// Matrices `[g, n, k]` of more columns: the first ones once more, which are integers that there
+  /// are.
+  static Value addColumns(OpBuilder &builder, Value matrices, int64_t columns) {
+    SmallVector<Value> parts{matrices};
+    auto type = cast<RankedTensorType>(matrices.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    for (int64_t missing = columns - shape[1]; missing > 0; missing -= shape[1]) {
+      shape[1] = std::min(missing, type.getDimSize(1));
+      parts.push_back(builder.createOrFold<SliceOp>(matrices.getLoc(), type.clone(shape), matrices,
+                                                    ArrayRef<int64_t>{0, 0, 0}));
+    }
+    shape[1] = columns;
+    return ConcatOp::create(builder, matrices.getLoc(), type.clone(shape), parts, /*dim=*/1);
   }
 
   /// Matrices `[g, n, k]` as `[g, k, n]` in panels.
@@ -126,8 +148,8 @@ private:
     return PackOp::create(builder, matrices.getLoc(), packed, columns);
   }
 
-  /// The matrices of groups, where they are made once and are whole panels. Those of a step that
-  /// trains its kernels read as they are.
+  /// The matrices of groups, where they are made once, in whole panels. Those of a step that trains
+  /// its kernels read as they are.
   void packGroups(func::FuncOp function) {
     llvm::DenseSet<Value> constants = findParameterValues(function);
     function.walk([&](GroupedMatmulOp matmul) {
@@ -135,17 +157,29 @@ private:
       auto type = cast<RankedTensorType>(rhs.getType());
       PanelsAttr panels =
           matmul.getScales() ? getPanelsOf(rhs) : getPanels(type.getElementType(), target);
-      if (!constants.contains(rhs) || type.getEncoding() || !matmul.getTransposeRhs() ||
-          matmul.getN() % panels.getWidth() != 0)
+      if (!constants.contains(rhs) || type.getEncoding() || !matmul.getTransposeRhs())
         return;
       OpBuilder builder(matmul);
-      matmul.getRhsMutable().assign(packMatrices(builder, rhs, panels));
+      int64_t n = matmul.getN(), columns = llvm::alignTo(n, panels.getWidth());
+      auto packed = [&](Value matrices, PanelsAttr layout) {
+        return packMatrices(
+            builder, columns > n ? addColumns(builder, matrices, columns) : matrices, layout);
+      };
       PanelsAttr scaled = getScaledPanels(&getContext(), target);
+      matmul.getRhsMutable().assign(packed(rhs, panels));
       if (Value scales = matmul.getScales())
-        matmul.getScalesMutable().assign(packMatrices(builder, scales, scaled));
+        matmul.getScalesMutable().assign(packed(scales, scaled));
       if (Value minima = matmul.getMinima())
-        matmul.getMinimaMutable().assign(packMatrices(builder, minima, scaled));
+        matmul.getMinimaMutable().assign(packed(minima, scaled));
       matmul.setTransposeRhs(false);
+      if (columns == n)
+        return;
+      builder.setInsertionPointAfter(matmul);
+      RankedTensorType result = matmul.getType();
+      matmul.getResult().setType(result.clone({matmul.getM(), columns}));
+      auto own = SliceOp::create(builder, matmul.getLoc(), result, matmul.getResult(),
+                                 ArrayRef<int64_t>{0, 0});
+      matmul.getResult().replaceAllUsesExcept(own, own);
     });
   }
 

@@ -18,13 +18,11 @@ func.func @no_entry(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf3
   return %y : tensor<4x16xf32>
 }
 
-// What is trained, and what is not of whole panels, is read as it is.
+// What is trained is read as it is.
 // CHECK-LABEL: func.func @experts
 // CHECK-NOT: sinter.pack
 func.func @experts(%x: tensor<4x8xf32> {sinter.input = "x"}, %o: tensor<3xi32> {sinter.input = "o"},
-    %s: tensor<2x32x8xf32> {sinter.state = "s"}, %p: tensor<2x20x8xf32> {sinter.parameter = "p"})
-    -> (tensor<4x32xf32>, tensor<4x20xf32>) attributes {sinter.entry} {
+    %s: tensor<2x32x8xf32> {sinter.state = "s"}) -> tensor<4x32xf32> attributes {sinter.entry} {
   %0 = sinter.grouped_matmul %x, %s, %o {transpose_rhs} : (tensor<4x8xf32>, tensor<2x32x8xf32>, tensor<3xi32>) -> tensor<4x32xf32>
-  %1 = sinter.grouped_matmul %x, %p, %o {transpose_rhs} : (tensor<4x8xf32>, tensor<2x20x8xf32>, tensor<3xi32>) -> tensor<4x20xf32>
-  return %0, %1 : tensor<4x32xf32>, tensor<4x20xf32>
+  return %0 : tensor<4x32xf32>
 }

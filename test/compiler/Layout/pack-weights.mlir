@@ -143,6 +143,38 @@ func.func @experts(%x: tensor<4x8xf32> {sinter.input = "x"}, %o: tensor<3xi32> {
   return %2 : tensor<4x32xf32>
 }
 
+// A rank's parts of them are stacked, matrix by matrix: so they are joined, too.
+// CHECK-LABEL: func.func @parts_of_experts
+// CHECK: %[[ALL:.*]] = sinter.concat %arg2, %arg3 {dim = 0 : i64} : (tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<64x8xf32>
+// CHECK: %[[T:.*]] = sinter.transpose %[[ALL]]
+// CHECK: sinter.pack %[[T]] : (tensor<8x64xf32>) -> tensor<2x8x32xf32, #sinter.panels<width = 32, interleave = 1, depth = 16>>
+func.func @parts_of_experts(%x: tensor<4x8xf32> {sinter.input = "x"}, %o: tensor<3xi32> {sinter.input = "o"},
+    %a: tensor<32x8xf32> {sinter.parameter = "a"}, %b: tensor<32x8xf32> {sinter.parameter = "b"})
+    -> tensor<4x32xf32> attributes {sinter.entry} {
+  %0 = sinter.reshape %a : (tensor<32x8xf32>) -> tensor<1x32x8xf32>
+  %1 = sinter.reshape %b : (tensor<32x8xf32>) -> tensor<1x32x8xf32>
+  %2 = sinter.concat %0, %1 {dim = 0 : i64} : (tensor<1x32x8xf32>, tensor<1x32x8xf32>) -> tensor<2x32x8xf32>
+  %3 = sinter.grouped_matmul %x, %2, %o {transpose_rhs} : (tensor<4x8xf32>, tensor<2x32x8xf32>, tensor<3xi32>) -> tensor<4x32xf32>
+  return %3 : tensor<4x32xf32>
+}
+
+// Columns that the last panel of a matrix lacks are its first ones once more; they are not used.
+// CHECK-LABEL: func.func @columns_once_more
+// CHECK: %[[MORE:.*]] = sinter.slice %arg2 {offsets = array<i64: 0, 0, 0>} : (tensor<2x20x8xf32>) -> tensor<2x12x8xf32>
+// CHECK: sinter.concat %arg2, %[[MORE]] {dim = 1 : i64} : (tensor<2x20x8xf32>, tensor<2x12x8xf32>) -> tensor<2x32x8xf32>
+// CHECK: %[[P:.*]] = sinter.pack %{{.*}} -> tensor<2x8x32xf32, {{.*}}>
+// CHECK: %[[Y:.*]] = sinter.grouped_matmul %arg0, %[[P]], %arg1 : (tensor<4x8xf32>, tensor<2x8x32xf32, {{.*}}>, tensor<3xi32>) -> tensor<4x32xf32>
+// CHECK: %[[OWN:.*]] = sinter.slice %[[Y]] {offsets = array<i64: 0, 0>} : (tensor<4x32xf32>) -> tensor<4x20xf32>
+// CHECK: sinter.concat %arg3, %arg3, %arg3, %arg3, %{{.*}} {dim = 1 : i64} : (tensor<2x7x8xf32>, {{.*}}, tensor<2x4x8xf32>) -> tensor<2x32x8xf32>
+// CHECK: return %[[OWN]], %{{.*}} : tensor<4x20xf32>, tensor<4x7xf32>
+func.func @columns_once_more(%x: tensor<4x8xf32> {sinter.input = "x"}, %o: tensor<3xi32> {sinter.input = "o"},
+    %p: tensor<2x20x8xf32> {sinter.parameter = "p"}, %q: tensor<2x7x8xf32> {sinter.parameter = "q"})
+    -> (tensor<4x20xf32>, tensor<4x7xf32>) attributes {sinter.entry} {
+  %0 = sinter.grouped_matmul %x, %p, %o {transpose_rhs} : (tensor<4x8xf32>, tensor<2x20x8xf32>, tensor<3xi32>) -> tensor<4x20xf32>
+  %1 = sinter.grouped_matmul %x, %q, %o {transpose_rhs} : (tensor<4x8xf32>, tensor<2x7x8xf32>, tensor<3xi32>) -> tensor<4x7xf32>
+  return %0, %1 : tensor<4x20xf32>, tensor<4x7xf32>
+}
+
 // So are their integers, scales and minima, each in panels of its own.
 // CHECK-LABEL: func.func @integers_of_experts
 // CHECK: sinter.pack %{{.*}} : (tensor<64x64xi4>) -> tensor<2x64x32xi4, #sinter.panels<width = 32, interleave = 4, depth = 32>>
