@@ -8,8 +8,20 @@
 using namespace mlir;
 using namespace sinter;
 
+bool sinter::isProduct(Operation *op) {
+  FusionRole role = getRole(op);
+  return role == FusionRole::Contraction || role == FusionRole::GroupedContraction;
+}
+
 unsigned sinter::getLoop(const LoopNest &nest, unsigned tensor, int64_t dim) {
   return cast<AffineDimExpr>(nest.maps[tensor].getResult(dim)).getPosition();
+}
+
+std::optional<int64_t> sinter::findDim(const LoopNest &nest, unsigned tensor, unsigned loop) {
+  for (int64_t dim = 0; dim < nest.maps[tensor].getNumResults(); ++dim)
+    if (getLoop(nest, tensor, dim) == loop)
+      return dim;
+  return std::nullopt;
 }
 
 SmallVector<int64_t> sinter::getExtents(Operation *op, const LoopNest &nest, unsigned loop) {
@@ -24,6 +36,13 @@ SmallVector<int64_t> sinter::getExtents(Operation *op, const LoopNest &nest, uns
   llvm::for_each(op->getOperandTypes(), collect);
   llvm::for_each(op->getResultTypes(), collect);
   return extents;
+}
+
+SmallVector<int64_t> sinter::getTurns(Operation *op, const LoopNest &nest) {
+  SmallVector<int64_t> turns;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    turns.push_back(getExtents(op, nest, loop).front());
+  return turns;
 }
 
 bool sinter::dividesLoop(Operation *op, const LoopNest &nest, unsigned loop, int64_t ranks,
@@ -59,8 +78,7 @@ public:
   std::optional<unsigned> &getLoopOf(size_t axis) { return loopOf[axis]; }
 
   bool isHeavy() const {
-    return role == FusionRole::Contraction || role == FusionRole::Attention ||
-           role == FusionRole::AttentionGrad;
+    return isProduct(op) || role == FusionRole::Attention || role == FusionRole::AttentionGrad;
   }
 
   /// Whether an operand is split along an axis; with `loop`, by that one.

@@ -19,11 +19,20 @@
 
 namespace sinter {
 
+/// Whether an op multiplies by matrices, one or one a group of rows.
+bool isProduct(mlir::Operation *op);
+
 /// The loop that a dimension of one of an op's tensors is, operands before results.
 unsigned getLoop(const LoopNest &nest, unsigned tensor, int64_t dim);
 
+/// The dimension of one of an op's tensors that is a loop, or none.
+std::optional<int64_t> findDim(const LoopNest &nest, unsigned tensor, unsigned loop);
+
 /// The extents of the dimensions that a loop of an op goes over.
 llvm::SmallVector<int64_t> getExtents(mlir::Operation *op, const LoopNest &nest, unsigned loop);
+
+/// The turns of each loop of an op: of one over unlike extents, those of the first.
+llvm::SmallVector<int64_t> getTurns(mlir::Operation *op, const LoopNest &nest);
 
 /// Whether every one of so many ranks can have its turns of a loop: of dimensions of unlike
 /// extents, and along several axes, these are equal parts.

@@ -2,6 +2,7 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Sharding/AssignLoops.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -9,7 +10,7 @@ using namespace sinter;
 
 bool Segments::tile(Type type) const {
   auto whole = dyn_cast<RankedTensorType>(type);
-  return whole && whole.getRank() == 2 &&
+  return whole && whole.getRank() > dim && whole.getRank() > 1 &&
          std::accumulate(extents.begin(), extents.end(), int64_t(0)) == whole.getDimSize(dim);
 }
 
@@ -24,6 +25,30 @@ SmallVector<int64_t> Segments::getOffsets(int64_t rank, size_t part) const {
   for (int64_t extent : ArrayRef(extents).take_front(part))
     offsets[dim] += extent;
   return offsets;
+}
+
+std::optional<Segments> sinter::findParts(RankedTensorType whole, int64_t dim,
+                                          ArrayRef<SliceOp> slices) {
+  std::map<int64_t, int64_t> ends;
+  for (SliceOp slice : slices) {
+    int64_t begin = slice.getOffsets()[dim], end = begin + slice.getType().getDimSize(dim);
+    for (int64_t other = 0; other < whole.getRank(); ++other)
+      if (other != dim && slice.getType().getDimSize(other) != whole.getDimSize(other))
+        return std::nullopt;
+    if (ends.try_emplace(begin, end).first->second != end)
+      return std::nullopt;
+  }
+  Segments segments{dim, {}};
+  int64_t next = 0;
+  for (auto [begin, end] : ends) {
+    if (begin != next)
+      return std::nullopt;
+    segments.extents.push_back(end - begin);
+    next = end;
+  }
+  if (segments.extents.size() < 2 || next != whole.getDimSize(dim))
+    return std::nullopt;
+  return segments;
 }
 
 void FusedParts::run() {
@@ -130,14 +155,6 @@ static std::optional<LoopNest> findIndependentNest(Operation *op) {
     return kind == LoopKind::Parallel;
   });
   return isIndependent ? std::optional(nest) : std::nullopt;
-}
-
-/// The dimension of a tensor that is a loop, or none.
-static std::optional<int64_t> findDim(const LoopNest &nest, unsigned tensor, unsigned loop) {
-  for (int64_t dim = 0; dim < nest.maps[tensor].getNumResults(); ++dim)
-    if (getLoop(nest, tensor, dim) == loop)
-      return dim;
-  return std::nullopt;
 }
 
 void FusedParts::visit(Operation *op) {

@@ -28,6 +28,11 @@ struct Segments {
   llvm::SmallVector<int64_t> getOffsets(int64_t rank, size_t part) const;
 };
 
+/// The parts that slices take of a tensor along a dimension, several that lie one behind the other
+/// and are all of it; nothing where they take others.
+std::optional<Segments> findParts(mlir::RankedTensorType whole, int64_t dim,
+                                  llvm::ArrayRef<SliceOp> slices);
+
 /// Splits states of an entry.
 class FusedParts {
 public:

@@ -32,7 +32,7 @@ std::optional<int64_t> ColumnFinder::findInUses(Value weight) {
     if (isa<LookupOpInterface>(user) && nest.exact)
       continue;
     std::optional<int64_t> ofResult, dim;
-    if (getRole(user) == FusionRole::Contraction)
+    if (isProduct(user))
       ofResult = typeOf(user->getResult(0)).getRank() - 1;
     else if (user->getNumResults() == 1 && weights.contains(user->getResult(0)))
       ofResult = find(user->getResult(0));

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/WeightValues.h"
 #include "compiler/Sharding/AssignLoops.h"
 #include "compiler/Sharding/ForcedGathers.h"
 #include "compiler/Sharding/Passes.h"
@@ -19,7 +20,8 @@ class EntryPartition {
 public:
   EntryPartition(func::FuncOp function, GridAttr grid, bool library)
       : function(function), grid(grid), resharder(grid, TargetAttr::lookup(function), library),
-        builder(function.getContext()), manual(function->getAttrOfType<ArrayAttr>(kManualAxes)),
+        builder(function.getContext()), weights(findWeightValues(function)),
+        manual(function->getAttrOfType<ArrayAttr>(kManualAxes)),
         assigner(grid, TargetAttr::lookup(function), manual, resharder) {}
 
   ForcedGathers run() {
@@ -242,14 +244,6 @@ private:
     value = {resharder.reshard(builder, loc, value, sum), value.whole, sum};
   }
 
-  /// The turns of each loop of an op: of one over unlike extents, those of the first.
-  static SmallVector<int64_t> getTurns(Operation *op, const LoopNest &nest) {
-    SmallVector<int64_t> turns;
-    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
-      turns.push_back(getExtents(op, nest, loop).front());
-    return turns;
-  }
-
   /// Whether what a rank has of an argument is its own term.
   bool holdsTerm(BlockArgument argument) {
     auto sharding =
@@ -277,8 +271,9 @@ private:
     return true;
   }
 
-  /// Whether a use of a value wants a dimension split along an axis: what is returned so, or an op
-  /// of which another operand is.
+  /// Whether a use of a value wants a dimension split along an axis: what is returned so, an op of
+  /// which another operand is, or a product, whose columns they are, of a matrix that is made of
+  /// weights alone.
   bool isWanted(Value value, int64_t dim, StringAttr axis) {
     return llvm::any_of(value.getUses(), [&](OpOperand &use) {
       Operation *user = use.getOwner();
@@ -294,6 +289,9 @@ private:
         return false;
       LoopNest nest = shardable.getLoopNest();
       AffineExpr loop = nest.maps[use.getOperandNumber()].getResult(dim);
+      if (isProduct(user) && weights.contains(value) &&
+          loop == nest.maps.back().getResults().back())
+        return true;
       for (auto [operand, map] : llvm::zip(user->getOperands(), nest.maps))
         if (auto known = values.find(operand); operand != value && known != values.end())
           for (auto [of, expr] : llvm::enumerate(map.getResults()))
@@ -363,7 +361,8 @@ private:
   GridAttr grid;
   Resharder resharder;
   OpBuilder builder;
-  ArrayAttr manual; ///< or null
+  llvm::DenseSet<Value> weights; ///< of the whole program, and what is made of them alone
+  ArrayAttr manual;              ///< or null
   LoopAssigner assigner;
   ForcedGathers forced;
   llvm::DenseMap<Value, ShardedValue> values; ///< by value of the whole program

@@ -32,6 +32,47 @@ def SinkRowSelectionPass : Pass<"sinter-sink-row-selection", "mlir::ModuleOp"> {
   }];
 }
 
+def SplitExpertsPass : Pass<"sinter-split-experts", "mlir::ModuleOp"> {
+  let summary = "makes parts of experts' matrices operands of products of their own";
+  let description = [{
+    For a grid along which matrices are split by columns. What a grouped product multiplies by is then
+    an expert's matrix each, `[1, n, k]`, in a stack of those of all experts, of which a rank can have
+    some of the n columns. A product whose columns are read in parts, as those of gate and up, is one
+    for each of them, where the stacks are apart, or the parts divide over the ranks; so is what makes
+    the gradients of both. Every number is computed as before.
+
+    ```mlir
+    module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
+      func.func @logits(%x: tensor<4x8xf32> {sinter.input = "x"}, %o: tensor<2xi32> {sinter.input = "o"},
+                        %g: tensor<6x8xf32> {sinter.parameter = "g"}, %u: tensor<6x8xf32> {sinter.parameter = "u"})
+          -> (tensor<4x6xf32> {sinter.output = "g"}, tensor<4x6xf32> {sinter.output = "u"})
+          attributes {sinter.entry} {
+        %0 = sinter.concat %g, %u {dim = 0 : i64} : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<12x8xf32>
+        %1 = sinter.reshape %0 : (tensor<12x8xf32>) -> tensor<1x12x8xf32>
+        %2 = sinter.grouped_matmul %x, %1, %o {transpose_rhs}
+          : (tensor<4x8xf32>, tensor<1x12x8xf32>, tensor<2xi32>) -> tensor<4x12xf32>
+        %3 = sinter.slice %2 {offsets = array<i64: 0, 0>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
+        %4 = sinter.slice %2 {offsets = array<i64: 0, 6>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
+        return %3, %4 : tensor<4x6xf32>, tensor<4x6xf32>
+      }
+    }
+    // =>
+    ...
+        %0 = sinter.reshape %g : (tensor<6x8xf32>) -> tensor<1x6x8xf32>
+        %1 = sinter.reshape %u : (tensor<6x8xf32>) -> tensor<1x6x8xf32>
+        %2 = sinter.concat %0 {dim = 0 : i64} : (tensor<1x6x8xf32>) -> tensor<1x6x8xf32>
+        %3 = sinter.concat %1 {dim = 0 : i64} : (tensor<1x6x8xf32>) -> tensor<1x6x8xf32>
+        %4 = sinter.grouped_matmul %x, %2, %o {transpose_rhs}
+          : (tensor<4x8xf32>, tensor<1x6x8xf32>, tensor<2xi32>) -> tensor<4x6xf32>
+        %5 = sinter.grouped_matmul %x, %3, %o {transpose_rhs}
+          : (tensor<4x8xf32>, tensor<1x6x8xf32>, tensor<2xi32>) -> tensor<4x6xf32>
+        return %4, %5 : tensor<4x6xf32>, tensor<4x6xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["sinter::SinterDialect"];
+}
+
 def SplitFusedPass : Pass<"sinter-split-fused", "mlir::ModuleOp"> {
   let summary = "makes the parts of fused matrices states of their own";
   let description = [{

@@ -8,6 +8,7 @@ void sinter::buildShardingPipeline(OpPassManager &manager, const SeedShardingsPa
                                    const PartitionPassOptions &partition,
                                    const SplitStagesPassOptions &stages) {
   manager.addPass(createSinkRowSelectionPass());
+  manager.addPass(createSplitExpertsPass());
   manager.addPass(createSplitFusedPass());
   manager.addPass(createSeedShardingsPass(seeds));
   manager.addPass(createPartitionPass(partition));

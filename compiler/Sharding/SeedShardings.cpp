@@ -111,18 +111,21 @@ private:
         columns[entry.first()] = *entry.second;
   }
 
-  /// Finds the dimension that each matrix' gradient can be made in parts of.
+  /// Finds the dimension that the gradient of each matrix, or of several as one tensor, can be made
+  /// in parts of.
   void findGradientParts(func::FuncOp function) {
     for (OpOperand &result : function.front().getTerminator()->getOpOperands()) {
       auto name = function.getResultAttrOfType<StringAttr>(result.getOperandNumber(),
                                                            SinterDialect::kState);
-      if (!name || typeOf(result.get()).getRank() != 2)
+      if (!name || typeOf(result.get()).getRank() < 2)
         continue;
-      for (int64_t dim : {1, 0})
-        if (isMadeInParts(result.get(), dim)) {
-          gradientParts[name.getValue().split('.').second] = dim;
-          break;
-        }
+      auto dims = llvm::to_vector(llvm::reverse(llvm::seq(typeOf(result.get()).getRank())));
+      auto *made =
+          llvm::find_if(dims, [&](int64_t dim) { return isMadeInParts(result.get(), dim); });
+      if (made == dims.end())
+        continue;
+      std::rotate(dims.begin(), made, made + 1);
+      gradientParts[name.getValue().split('.').second] = dims;
     }
   }
 
@@ -230,21 +233,21 @@ private:
   /// the gradient and the optimizer's states are split: they are added to in every step of a
   /// microbatch, and what becomes of them is gathered once an update.
   void splitMatrix(DictionaryAttr attributes, RankedTensorType type, Dims dims) const {
-    StringRef name = findMatrix(attributes);
-    if (type.getRank() != 2 || name.empty())
+    if (type.getRank() < 2)
       return;
-    auto matrix = columns.find(name);
-    if (matrix != columns.end() && addAxis(columnAxis, type, dims, matrix->second))
-      addAxis(kRows, type, dims, matrix->second);
-    auto parts = gradientParts.find(name);
-    if (isParameter(attributes) || parts == gradientParts.end())
+    if (const int64_t *column = findOfMatrix(columns, attributes))
+      if (addAxis(columnAxis, type, dims, *column))
+        addAxis(kRows, type, dims, *column);
+    const auto *parts = findOfMatrix(gradientParts, attributes);
+    if (isParameter(attributes) || !parts)
       return;
     auto isSplit = [&](StringRef axis) {
       return llvm::any_of(dims, [&](auto &names) { return llvm::is_contained(names, axis); });
     };
     for (StringRef axis : getSplitAxes())
-      if (!isSplit(axis) && !addAxis(axis, type, dims, parts->second))
-        addAxis(axis, type, dims, 1 - parts->second);
+      for (int64_t dim : *parts)
+        if (!isSplit(axis))
+          addAxis(axis, type, dims, dim);
   }
 
   /// Splits a KV cache by heads.
@@ -266,20 +269,19 @@ private:
   /// The axes along which the ranks share what one op computes.
   std::array<StringRef, 4> getSplitAxes() const { return {columnAxis, kRows, kDepth, kContext}; }
 
-  /// The matrix that a parameter is, or that a gradient or an optimizer's state is of
-  /// ("adamw.m.<name>").
-  StringRef findMatrix(DictionaryAttr attributes) const {
+  /// What is known of the matrix that a parameter is, or that a gradient or an optimizer's state is
+  /// of ("adamw.m.<name>"); null where nothing is.
+  template <typename T>
+  static const T *findOfMatrix(const llvm::StringMap<T> &known, DictionaryAttr attributes) {
     StringRef name = getBoundName(attributes);
-    if (isParameter(attributes))
-      return name;
     std::optional<Role> role = findRole(attributes);
     bool follows = role == Role::Gradient || role == Role::Optimizer;
-    for (size_t dot = follows ? name.find('.') : StringRef::npos; dot != StringRef::npos;
-         dot = name.find('.', dot + 1))
-      if (StringRef rest = name.drop_front(dot + 1);
-          columns.contains(rest) || gradientParts.contains(rest))
-        return rest;
-    return {};
+    if (!isParameter(attributes) && !follows)
+      return nullptr;
+    while (follows && !name.empty() && !known.contains(name))
+      name = name.split('.').second;
+    auto found = known.find(name);
+    return found == known.end() ? nullptr : &found->second;
   }
 
   /// Whether a rank's gradient is its term of the sum over ranks, before an entry or behind it. The
@@ -378,7 +380,8 @@ private:
   StringRef columnAxis;
   bool sumsEarly = false; ///< there is an entry for a rank's last microbatch
   // By name, of matrices: the dimension that is their columns, where they are split by them, and
-  // the one that their gradient is made in parts of.
-  llvm::StringMap<int64_t> columns, gradientParts;
+  // their dimensions, the one that their gradient is made in parts of first.
+  llvm::StringMap<int64_t> columns;
+  llvm::StringMap<SmallVector<int64_t>> gradientParts;
 };
 } // namespace

@@ -5,7 +5,6 @@
 #include "dialects/Sinter/Stage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
-#include <map>
 
 namespace sinter {
 #define GEN_PASS_DEF_SPLITFUSEDPASS
@@ -64,27 +63,17 @@ private:
   /// of them is multiplied by and divides over the ranks.
   std::optional<Segments> findSegments(BlockArgument matrix, ColumnFinder &columns) const {
     RankedTensorType whole = typeOf(matrix);
-    for (int64_t dim = 0; whole.getRank() == 2 && dim < 2; ++dim) {
-      std::map<int64_t, int64_t> ends;
-      bool isFused = llvm::all_of(matrix.getUses(), [&](OpOperand &use) {
-        if (getStage(use.getOwner()->getLoc()) != Stage::Forward)
-          return true;
-        auto slice = dyn_cast<SliceOp>(use.getOwner());
-        if (!slice || slice.getType().getDimSize(1 - dim) != whole.getDimSize(1 - dim) ||
-            columns.find(slice) != dim)
-          return false;
-        int64_t begin = slice.getOffsets()[dim], end = begin + slice.getType().getDimSize(dim);
-        return ends.try_emplace(begin, end).first->second == end;
-      });
-      Segments segments{dim, {}};
-      int64_t next = 0;
-      for (auto [begin, end] : ends) {
-        isFused &= begin == next && (end - begin) % ranks == 0;
-        segments.extents.push_back(end - begin);
-        next = end;
-      }
-      if (isFused && segments.extents.size() > 1 && next == whole.getDimSize(dim))
-        return segments;
+    SmallVector<SliceOp> slices;
+    for (Operation *user : matrix.getUsers())
+      if (getStage(user->getLoc()) == Stage::Forward)
+        slices.push_back(dyn_cast<SliceOp>(user));
+    for (int64_t dim = 0; whole.getRank() > 1 && dim < whole.getRank(); ++dim) {
+      if (!llvm::all_of(slices, [&](SliceOp slice) { return slice && columns.find(slice) == dim; }))
+        continue;
+      std::optional<Segments> parts = findParts(whole, dim, slices);
+      if (parts &&
+          llvm::all_of(parts->extents, [&](int64_t extent) { return extent % ranks == 0; }))
+        return parts;
     }
     return std::nullopt;
   }

@@ -106,6 +106,23 @@ INSTANTIATE_TEST_SUITE_P(Models, ManyRanks,
                          testing::Values("gpt2", "llama", "gemma2", "sinter-mixed", "wide-llama"),
                          testName);
 
+/// Experts in tensors of their own, in one with gates above ups, in one where they take turns, as
+/// numbers or as MXFP4, and beside an expert of all tokens.
+class ExpertsOnRanks : public Ranks {};
+
+TEST_P(ExpertsOnRanks, TwoAlongTensor) { expectSameBits(2, "tensor=2", DType::F32); }
+TEST_P(ExpertsOnRanks, ThreeAlongTensorInBf16) { expectSameBits(3, "tensor=3", DType::BF16); }
+TEST_P(ExpertsOnRanks, FourAlongTensorInBf16) { expectSameBits(4, "tensor=4", DType::BF16); }
+TEST_P(ExpertsOnRanks, FourAlongRowsAndColumns) { expectSameBits(4, "tensor=2x2", DType::F32); }
+TEST_P(ExpertsOnRanks, TwoStagesOfTwoInBf16) {
+  expectSameBits(4, "tensor=2,pipeline=2", DType::BF16);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ExpertsOnRanks,
+                         testing::Values("mixtral", "granitemoe", "gpt_oss", "gpt_oss-mxfp4",
+                                         "qwen2_moe", "deepseek_v2", "sinter-experts"),
+                         testName);
+
 class RowsOnRanks : public Ranks {};
 
 TEST_P(RowsOnRanks, TwoAlongContext) { expectSameBits(2, "context=2", DType::F32); }

@@ -34,12 +34,18 @@ static ModelSpec readSpec(const std::string &name, const OtherSizes &sizes) {
   return valueOf(parseModelSpec(config.dump(), name));
 }
 
+/// Empty where a model has none.
+static nlohmann::json readReference(const std::string &name) {
+  std::filesystem::path path = findModel(name) / "training.json";
+  return std::filesystem::exists(path) ? readJson(path) : nlohmann::json::object();
+}
+
 struct TrainedModel::Impl {
   explicit Impl(const std::string &name)
       : spec(valueOf(loadModelSpec(findModel(name)))), weights(openWeights(findModel(name), spec)),
-        reference(readJson(findModel(name) / "training.json")) {}
+        reference(readReference(name)) {}
   Impl(const std::string &name, const OtherSizes &sizes)
-      : spec(readSpec(name, sizes)), reference(readJson(findModel(name) / "training.json")) {}
+      : spec(readSpec(name, sizes)), reference(readReference(name)) {}
 
   ModelSpec spec;
   std::unique_ptr<runtime::WeightSource> weights; ///< or null
@@ -92,9 +98,14 @@ runtime::TrainOptions TrainedModel::trainOptions(unsigned threads, double learni
 runtime::TokenStream TrainedModel::tokens() const {
   std::vector<runtime::TokenFile> files;
   auto width = runtime::TokenWidth::Two;
-  files.push_back(valueOf(runtime::TokenFile::fromMemory(
-      "tokens", packTokens(impl->reference["tokens"].get<std::vector<int32_t>>(), width), width,
-      impl->spec.vocabSize)));
+  std::vector<int32_t> ids;
+  if (impl->reference.contains("tokens"))
+    ids = impl->reference["tokens"].get<std::vector<int32_t>>();
+  else
+    for (int64_t i = 0, count = kSteps * kBatch * (kSequence + 1); i < count; ++i)
+      ids.push_back(static_cast<int32_t>(i * i % impl->spec.vocabSize));
+  files.push_back(valueOf(runtime::TokenFile::fromMemory("tokens", packTokens(ids, width), width,
+                                                         impl->spec.vocabSize)));
   return runtime::TokenStream(std::move(files));
 }
 

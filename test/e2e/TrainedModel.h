@@ -20,7 +20,8 @@ struct OtherSizes {
 };
 
 /// A kept model that is trained from its checkpoint on the tokens of its reference
-/// (training.json, see tools/dev/make_training_references.py).
+/// (training.json, see tools/dev/make_training_references.py), or where it has none on some of its
+/// vocabulary.
 class TrainedModel {
 public:
   /// Steps of the reference, and the sizes of each.

@@ -103,6 +103,35 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOfFusedMatrices,
                                            std::tuple("gpt_neox", DType::F32)),
                          testName);
 
+/// Experts, of which a rank has some columns each: of matrices in tensors of their own, of one
+/// tensor with gates above ups, and of one in which their columns take turns.
+class TrainingOfExperts : public TrainingOnRanks {
+protected:
+  TrainingOfExperts() : TrainingOnRanks({}, /*microbatches=*/4) {}
+};
+
+TEST_P(TrainingOfExperts, SameBits) {
+  compareLayouts({{"tensor=2"},
+                  {"tensor=3"},
+                  {"tensor=4"},
+                  {"tensor=2x2"},
+                  {"context=2,tensor=2"},
+                  {"data=2,tensor=2", 1},
+                  {"data=2,tensor=2", 3},
+                  {"tensor=2,pipeline=2"}});
+}
+
+TEST_P(TrainingOfExperts, SameBitsWhenTheyGoOnInOtherLayouts) {
+  compareTurns({{{"tensor=2"}, 1}, {{"data=2,tensor=2", 3}, 2}, {{"tensor=4"}, 3}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingOfExperts,
+                         ::testing::Values(std::tuple("mixtral", DType::F32),
+                                           std::tuple("sinter-experts", DType::BF16),
+                                           std::tuple("granitemoe", DType::F32),
+                                           std::tuple("gpt_oss", DType::BF16)),
+                         testName);
+
 /// Layers of other kinds, whose norms are over heads, one or all of them, or behind the blocks; and
 /// microbatches of several rows, which parts of several ranks do not hold at fixed distances.
 class TrainingOfOtherLayers : public TrainingOnRanks {

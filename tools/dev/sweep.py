@@ -12,6 +12,7 @@ A command that is refused has to say so in one line, with status 1; these are co
 
     tools/dev/sweep.py build/bin/sinter --first 0 --count 200
     tools/dev/sweep.py build/bin/sinter --first 17 --count 1 --keep /tmp/case     # one of them again
+    tools/dev/sweep.py build/bin/sinter --experts       # of those drawn, models with experts on `tensor`
 
 Numbers are Python's random.Random(n): a failure is found again by its number. Needs mpiexec, numpy
 and safetensors.
@@ -204,11 +205,13 @@ class Broken(Exception):
 
 
 class Case:
-    def __init__(self, sinter, number, folder):
+    def __init__(self, sinter, number, folder, experts):
         self.sinter, self.folder, self.commands = sinter, folder, []
-        self.draw = random.Random(number)
+        self.draw, self.experts = random.Random(number), experts
         self.model = folder / "config.json"
         self.keys = draw_model(self.draw)
+        while experts and "num_experts" not in self.keys:
+            self.keys = draw_model(self.draw)
         self.model.write_text(json.dumps(self.keys, indent=1))
         self.tokens = numpy.array([self.draw.randrange(self.keys["vocab_size"])
                                    for _ in range(4000)], dtype=numpy.uint16)
@@ -259,7 +262,10 @@ class Case:
                                        *self.grid_options(second, True)))
 
     def grid(self, training):
-        return draw_grid(self.draw, self.keys["num_hidden_layers"], training)
+        grid = draw_grid(self.draw, self.keys["num_hidden_layers"], training)
+        while self.experts and "tensor" not in grid:
+            grid = draw_grid(self.draw, self.keys["num_hidden_layers"], training)
+        return grid
 
     def grid_options(self, grid, training):
         return grid_options(self.draw, grid, self.keys["num_hidden_layers"], training)
@@ -287,8 +293,8 @@ class Case:
             raise Broken(f"{len(different)} of {len(ours)} differ: {' '.join(different[:3])}")
 
 
-def run_case(sinter, number, folder, only):
-    case = Case(sinter, number, folder)
+def run_case(sinter, number, folder, only, experts):
+    case = Case(sinter, number, folder, experts)
     kinds = {"train": case.check_train, "logits": case.check_logits, "resume": case.check_resume}
     kind = only or case.draw.choice(["train", "train", "logits", "resume"])
     try:
@@ -306,6 +312,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--only", choices=["train", "logits", "resume"])
+    parser.add_argument("--experts", action="store_true", help="experts on grids with tensor alone")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the files of the last case here")
     options = parser.parse_args()
     outcomes = {"same": 0, "refused": 0, "FAILED": 0}
@@ -313,7 +320,8 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.keep or pathlib.Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            kind, outcome, why, case = run_case(options.sinter, number, folder, options.only)
+            kind, outcome, why, case = run_case(options.sinter, number, folder, options.only,
+                                                options.experts)
         outcomes[outcome] += 1
         print(f"{number:6} {kind:7} {outcome:8} {why}", flush=True)
         if outcome == "FAILED":

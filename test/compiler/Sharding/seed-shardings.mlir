@@ -209,3 +209,41 @@ module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
     return %2, %5, %7 : tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x6xf32>
   }
 }
+
+// -----
+
+// Experts' matrices are split by the columns of their products, in tensors of their own and in one, and
+// so is what an optimizer keeps of them where a step is one entry. The router, of fewer columns than
+// ranks, is whole.
+// CHECK-LABEL: func.func @train_step(
+// CHECK-SAME: %arg2: tensor<6x8xf32> {sinter.role = #sinter.role<parameter>, sinter.sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>, sinter.state = "a.0"}
+// CHECK-SAME: %arg3: tensor<6x8xf32> {sinter.role = #sinter.role<parameter>, sinter.sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>, sinter.state = "a.1"}
+// CHECK-SAME: %arg4: tensor<2x8x6xf32> {sinter.role = #sinter.role<parameter>, sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor"\], \[\]\]}}>, sinter.state = "b"}
+// CHECK-SAME: %arg5: tensor<6x8xf32> {sinter.role = #sinter.role<optimizer>, sinter.sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>, sinter.state = "adamw.m.a.0"}
+// CHECK-SAME: %arg6: tensor<2x8x6xf32> {sinter.role = #sinter.role<optimizer>, sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor"\], \[\]\]}}>, sinter.state = "adamw.m.b"}
+// CHECK-SAME: %arg7: tensor<2x8xf32> {sinter.role = #sinter.role<parameter>, sinter.state = "router"}
+// CHECK-SAME: -> (
+// CHECK-SAME: tensor<6x8xf32> {sinter.sharding = #sinter.sharding<{{\[\["tensor"\], \[\]\]}}>, sinter.state = "adamw.m.a.0"}
+// CHECK-SAME: tensor<2x8x6xf32> {sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor"\], \[\]\]}}>, sinter.state = "adamw.m.b"}
+module attributes {sinter.grid = #sinter.grid<tensor = 3>} {
+  func.func @train_step(%x: tensor<4x8xi32> {sinter.input = "tokens"}, %o: tensor<3xi32> {sinter.input = "o"},
+                        %a: tensor<6x8xf32> {sinter.state = "a.0", sinter.role = #sinter.role<parameter>},
+                        %c: tensor<6x8xf32> {sinter.state = "a.1", sinter.role = #sinter.role<parameter>},
+                        %b: tensor<2x8x6xf32> {sinter.state = "b", sinter.role = #sinter.role<parameter>},
+                        %m: tensor<6x8xf32> {sinter.state = "adamw.m.a.0", sinter.role = #sinter.role<optimizer>},
+                        %n: tensor<2x8x6xf32> {sinter.state = "adamw.m.b", sinter.role = #sinter.role<optimizer>},
+                        %r: tensor<2x8xf32> {sinter.state = "router", sinter.role = #sinter.role<parameter>})
+      -> (tensor<4x8xf32> {sinter.output = "y"}, tensor<4x2xf32> {sinter.output = "scores"},
+          tensor<6x8xf32> {sinter.state = "adamw.m.a.0"}, tensor<2x8x6xf32> {sinter.state = "adamw.m.b"}) attributes {sinter.entry} {
+    %0 = sinter.cast %x : (tensor<4x8xi32>) -> tensor<4x8xf32>
+    %1 = sinter.reshape %a : (tensor<6x8xf32>) -> tensor<1x6x8xf32>
+    %2 = sinter.reshape %c : (tensor<6x8xf32>) -> tensor<1x6x8xf32>
+    %3 = sinter.concat %1, %2 {dim = 0 : i64} : (tensor<1x6x8xf32>, tensor<1x6x8xf32>) -> tensor<2x6x8xf32>
+    %4 = sinter.grouped_matmul %0, %3, %o {transpose_rhs} : (tensor<4x8xf32>, tensor<2x6x8xf32>, tensor<3xi32>) -> tensor<4x6xf32>
+    %5 = sinter.grouped_matmul %4, %b, %o {transpose_rhs} : (tensor<4x6xf32>, tensor<2x8x6xf32>, tensor<3xi32>) -> tensor<4x8xf32>
+    %6 = sinter.matmul %0, %r {transpose_rhs} : (tensor<4x8xf32>, tensor<2x8xf32>) -> tensor<4x2xf32>
+    %7 = sinter.add %m, %m : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+    %8 = sinter.add %n, %n : (tensor<2x8x6xf32>, tensor<2x8x6xf32>) -> tensor<2x8x6xf32>
+    return %5, %6, %7, %8 : tensor<4x8xf32>, tensor<4x2xf32>, tensor<6x8xf32>, tensor<2x8x6xf32>
+  }
+}
