@@ -180,7 +180,7 @@ std::string quantizedTestName(const testing::TestParamInfo<QuantizedRanks::Param
   return std::get<0>(info.param) + std::get<1>(info.param).name;
 }
 INSTANTIATE_TEST_SUITE_P(Rounded, QuantizedRanks,
-                         testing::Combine(testing::Values("gpt2", "llama", "phi3"),
+                         testing::Combine(testing::Values("gpt2", "llama", "phi3", "qwen2_moe"),
                                           testing::ValuesIn(kRounded)),
                          quantizedTestName);
 INSTANTIATE_TEST_SUITE_P(Stored, QuantizedRanks,

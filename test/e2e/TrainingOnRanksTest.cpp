@@ -132,6 +132,19 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOfExperts,
                                            std::tuple("gpt_oss", DType::BF16)),
                          testName);
 
+/// A step of one microbatch is one program, which keeps what an optimizer has as its matrix is.
+class TrainingOfOneMicrobatch : public TrainingOnRanks {
+protected:
+  TrainingOfOneMicrobatch() : TrainingOnRanks({}, /*microbatches=*/1) {}
+};
+
+TEST_P(TrainingOfOneMicrobatch, SameBits) { compareLayouts({{"tensor=2"}, {"tensor=2x2"}}); }
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingOfOneMicrobatch,
+                         ::testing::Values(std::tuple("llama", DType::F32),
+                                           std::tuple("mixtral", DType::F32)),
+                         testName);
+
 /// Layers of other kinds, whose norms are over heads, one or all of them, or behind the blocks; and
 /// microbatches of several rows, which parts of several ranks do not hold at fixed distances.
 class TrainingOfOtherLayers : public TrainingOnRanks {
