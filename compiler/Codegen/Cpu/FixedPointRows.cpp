@@ -252,26 +252,39 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
     }
     return next;
   };
-  // Many sums fill the registers: without a loop LLVM would add them in another order, and spill.
-  constexpr int64_t kFewSums = 6;
   auto addWords = [&](Value first, int64_t count, SmallVector<Value> products) {
-    if (ofBytes && rows * vectors > kFewSums)
-      return builder.loop(first, builder.add(first, count), together, products, addWord);
     for (int64_t i = 0; i < count; i += together)
       products = addWord(builder.add(first, i), products);
     return products;
   };
+  // Many sums fill the registers: without a loop LLVM would add them in another order, and spill.
+  // Of halves the loop is behind what they begin with.
+  constexpr int64_t kManySums = 6;
+  bool loops = (ofBytes || addsHalves) && rows * digits * vectors >= kManySums;
+  auto addAllWords = [&](Value first, int64_t count, SmallVector<Value> products) {
+    if (!loops)
+      return addWords(first, count, products);
+    int64_t step = count % (2 * together) == 0 ? 2 * together : together;
+    int64_t before = addsHalves ? step : 0;
+    products = addWords(first, before, products);
+    return builder.loop(builder.add(first, before), builder.add(first, count), step, products,
+                        [&](Value at, ValueRange carried) { return addWords(at, step, carried); });
+  };
   SmallVector<Value> products;
   if (!addsHalves)
-    products = addWords(at, segment, makeBegins());
+    products = addAllWords(at, segment, makeBegins());
   int64_t depthOfHalves = addsHalves ? wordsOfHalves * together : segment;
   for (int64_t i = 0; addsHalves && i < segment; i += depthOfHalves) {
     SmallVector<Value> halves(rows * digits * vectors, builder.zeroHalves());
-    halves = addWords(builder.add(at, i), std::min(depthOfHalves, segment - i), halves);
+    halves = addAllWords(builder.add(at, i), std::min(depthOfHalves, segment - i), halves);
     if (products.empty())
       products = makeBegins();
-    for (auto [product, half] : llvm::zip_equal(products, halves))
-      product = builder.addHalves(product, half);
+    for (auto [sum, half] : llvm::enumerate(halves)) {
+      // The second digit's go to the first one's: both fit 32 bits.
+      bool isSecond = sum / vectors % digits == 1;
+      Value &product = products[isSecond ? sum - vectors : sum];
+      product = builder.addHalves(product, half, isSecond ? 256 : 1);
+    }
   }
   if (ofBytes)
     return products;
@@ -283,7 +296,7 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
       auto product = [&](int64_t digit) { return products[(row * digits + digit) * vectors + v]; };
       // The lower digits fit 32 bits together.
       Value low = product(0);
-      if (digits == 3)
+      if (digits == 3 && !addsHalves)
         low = builder.addI(low, arith::ShLIOp::create(builder, product(1), builder.integers(8)));
       Value number = builder.fma(builder.toFloat(product(digits - 1)), builder.splat(65536.0),
                                  builder.toFloat(low));

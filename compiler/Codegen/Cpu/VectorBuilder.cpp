@@ -414,9 +414,11 @@ Value VectorBuilder::zeroHalves() {
   return arith::ConstantOp::create(*this, getZeroAttr(vectorOf(getI16Type(), 2)));
 }
 
-Value VectorBuilder::addHalves(Value acc, Value halves) {
-  Value ones = arith::ConstantOp::create(*this, getOneAttr(halves.getType()));
-  return pairsOfHalvesDot(acc, halves, ones);
+Value VectorBuilder::addHalves(Value acc, Value halves, int64_t factor) {
+  auto type = cast<VectorType>(halves.getType());
+  Value factors =
+      arith::ConstantOp::create(*this, DenseElementsAttr::get(type, static_cast<int16_t>(factor)));
+  return pairsOfHalvesDot(acc, halves, factors);
 }
 
 //===----------------------------------------------------------------------===//
@@ -435,8 +437,7 @@ Value VectorBuilder::toFloat(Value integers) {
 }
 
 Value VectorBuilder::roundToInteger(Value numbers) {
-  Value rounded = math::RoundEvenOp::create(*this, numbers);
-  return arith::FPToSIOp::create(*this, vectorOf(getI32Type()), rounded);
+  return callIntrinsic(vectorOf(getI32Type()), "llvm.lrint", numbers);
 }
 
 Value VectorBuilder::loadWords(Value memory, Value offset, int64_t bytes) {

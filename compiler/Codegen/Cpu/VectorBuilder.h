@@ -140,8 +140,8 @@ public:
   mlir::Value multiplyBytes(mlir::Value unsignedWords, mlir::Value bytes);
   /// Zeros of 16 bits, which those are added to.
   mlir::Value zeroHalves();
-  /// acc + the sum of a word's halves of 16 bits.
-  mlir::Value addHalves(mlir::Value acc, mlir::Value halves);
+  /// acc + the sum of a word's halves of 16 bits times `factor`.
+  mlir::Value addHalves(mlir::Value acc, mlir::Value halves, int64_t factor);
 
   // Integers of 32 bits.
   /// One in every lane, by its lower bits.
