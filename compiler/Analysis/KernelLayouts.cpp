@@ -28,14 +28,9 @@ PanelsAttr sinter::getIntegerPanels(Type elementType, TargetAttr target) {
                          /*interleave=*/elementType.isInteger(8) ? together : 4, /*depth=*/32);
 }
 
-int64_t sinter::getSumsOfHalves(int64_t largest) {
-  return static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(INT16_MAX / (256 * largest))));
-}
-
 PanelsAttr sinter::getCodePanels(DenseI8ArrayAttr values, TargetAttr target) {
   ArrayRef<int8_t> numbers = values.asArrayRef();
-  int64_t range = *llvm::max_element(numbers) - *llvm::min_element(numbers);
-  if (range == 0 || !target || (!hasByteDot(target) && getSumsOfHalves(range) == 0))
+  if (!target || llvm::all_equal(numbers))
     return nullptr;
   PanelsAttr panels = getIntegerPanels(IntegerType::get(values.getContext(), 4), target);
   return PanelsAttr::get(values.getContext(), panels.getWidth(), panels.getInterleave(),

@@ -29,9 +29,8 @@ bool isOneSumOfBytes(MatmulOp matmul);
 /// a scale a group: fours along k of four bits and of e4m3, and bytes as getBytePanels() has them.
 PanelsAttr getIntegerPanels(mlir::Type elementType, TargetAttr target);
 
-/// The same of bytes that are these sixteen values alone, in four bits each; null where the
-/// target's instructions would not multiply them exactly: without VNNI sums of two products have 16
-/// bits.
+/// The same of bytes that are these sixteen values alone, in four bits each; null where they are
+/// all one value, or there is no target.
 PanelsAttr getCodePanels(mlir::DenseI8ArrayAttr values, TargetAttr target);
 
 /// Bits that an element of a matrix of integers, or of e4m3, has in memory.
@@ -40,10 +39,6 @@ int64_t getStoredBits(mlir::RankedTensorType matrix);
 /// What codes of four bits stand for in a matrix's panels; empty where they are integers
 /// themselves.
 llvm::ArrayRef<int8_t> getCodeValues(mlir::RankedTensorType matrix);
-
-/// How many products of a byte, -128 at the least, by numbers of so many from 0 on fit 16 bits two
-/// and two; 0 where not two do.
-int64_t getSumsOfHalves(int64_t largest);
 
 /// The one panel that rows of integers of four bits are in for a GPU, padded to whole pieces of 16
 /// bytes: of 32 elements, which have as many, byte j has element j in its lower half and element

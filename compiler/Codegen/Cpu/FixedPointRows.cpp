@@ -13,6 +13,12 @@ static constexpr int64_t kExponentUnit = 1 << 23; // of the bits of an f32
 /// What takes an f32 to the next exponent, where its X would be above 127 * (2^16 + 2^8 + 1).
 static constexpr int64_t kTopOfDigits = 0x10200;
 
+/// How many products of a byte, -128 at the least, by numbers of so many from 0 on fit 16 bits two
+/// and two; 0 where not two do.
+static int64_t getSumsOfHalves(int64_t largest) {
+  return static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(INT16_MAX / (256 * largest))));
+}
+
 int64_t FixedPointRows::getSegment(int64_t group, int64_t k, int64_t together) {
   // Of one group panels are padded.
   if (group == k)
@@ -27,16 +33,18 @@ FixedPointRows::FixedPointRows(VectorBuilder &builder, int64_t rows, int64_t dep
                                int64_t segment, int64_t bits, ArrayRef<int8_t> values, bool ofBytes)
     : builder(builder), k(k), segment(segment), bits(bits), values(values),
       offset(values.empty() ? 1 << (bits - 1) : -*llvm::min_element(values)), ofBytes(ofBytes),
-      together(bits == 4 ? 4 : builder.getBytesOfWord()), digits(ofBytes ? 1 : getDigits(together)),
-      places(ofBytes ? 1 : together), addsHalves(together == 4 && builder.getBytesOfWord() != 4),
-      wordsOfHalves(getSumsOfHalves(values.empty() ? 15 : *llvm::max_element(values) + offset)) {
+      together(bits == 4 ? 4 : builder.getBytesOfWord()),
+      wordsOfHalves(getSumsOfHalves(values.empty() ? 15 : *llvm::max_element(values) + offset)),
+      parts(together == 4 && builder.getBytesOfWord() != 4 && wordsOfHalves == 0 ? 2 : 1),
+      digits(ofBytes ? 1 : getDigits(together / parts)), places(ofBytes ? parts : together),
+      addsHalves(together == 4 && builder.getBytesOfWord() != 4 && parts == 1) {
   // A vector more: what is stored of a short segment reaches over its end.
   rowWords = (llvm::alignTo(depth, segment) + builder.getLanes()) / together;
   rowSegments = llvm::divideCeil(depth, segment);
   words = builder.scratch(rows * rowWords * places, builder.getI32Type());
   if (!ofBytes)
     scales = builder.scratch(rows * rowSegments, builder.getF32Type());
-  if (together == 4)
+  if (together == 4 && parts == 1)
     corrections = builder.scratch(rows * rowSegments * 2, builder.getI32Type());
 }
 
@@ -72,9 +80,15 @@ void FixedPointRows::copySegment(Value lhs, const LhsPlace &place, int64_t row, 
     loaded = vector::LoadOp::create(builder, bytes, lhs, place(row, at));
   }
   Value ofWords = loaded;
-  if (together != 4)
-    ofWords = arith::ExtSIOp::create(builder, bytes.clone(builder.getI16Type()), loaded);
-  auto type = VectorType::get({segment / together}, builder.getI32Type());
+  if (parts == 2) {
+    SmallVector<int64_t> order;
+    for (int64_t i = 0; i < segment; i += 4)
+      order.append({i, i + 2, i + 1, i + 3});
+    ofWords = vector::ShuffleOp::create(builder, loaded, loaded, order);
+  }
+  if (together != 4 || parts == 2)
+    ofWords = arith::ExtSIOp::create(builder, bytes.clone(builder.getI16Type()), ofWords);
+  auto type = VectorType::get({segment / together * parts}, builder.getI32Type());
   Value word = builder.div(builder.sub(at, begin), together);
   vector::StoreOp::create(builder, vector::BitCastOp::create(builder, type, ofWords), words,
                           digitAt(row, word, 0));
@@ -131,7 +145,7 @@ void FixedPointRows::convertSegment(Value lhs, const LhsPlace &place, int64_t ro
   builder.storeScalar(vector::ExtractOp::create(builder, scale, 0), scales, segmentAt(row, at));
 
   // Signed digits: what adds half of each one's range carries, and its bits turn back.
-  int64_t digitBytes = 4 / together, halves = digitBytes == 1 ? 0x8080 : 0x8000;
+  int64_t digitBytes = 4 * parts / together, halves = digitBytes == 1 ? 0x8080 : 0x8000;
   Value sum, highSum;
   for (auto [i, number] : llvm::enumerate(numbers)) {
     Value fixed = builder.roundToInteger(builder.mulF(number, toFixed));
@@ -168,14 +182,16 @@ void FixedPointRows::convertSegment(Value lhs, const LhsPlace &place, int64_t ro
 }
 
 void FixedPointRows::storeDigits(Value fixed, int64_t row, Value word) {
-  // Bytes of `together` numbers, digit by digit: within 16 bytes, where one instruction moves them.
-  int64_t lanes = builder.getLanes(), digitBytes = 4 / together;
+  // Bytes of `together` numbers, part by part and digit by digit: within 16 bytes, where one
+  // instruction moves them.
+  int64_t lanes = builder.getLanes(), digitBytes = 4 * parts / together;
   SmallVector<int64_t> order;
   for (int64_t number = 0; number < lanes; number += together)
-    for (int64_t digit = 0; digit < together; ++digit)
-      for (int64_t i = 0; i < together; ++i)
-        for (int64_t byte = 0; byte < digitBytes; ++byte)
-          order.push_back(4 * (number + i) + digit * digitBytes + byte);
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t digit = 0; digit < together / parts; ++digit)
+        for (int64_t i = part; i < together; i += parts)
+          for (int64_t byte = 0; byte < digitBytes; ++byte)
+            order.push_back(4 * (number + i) + digit * digitBytes + byte);
   Value bytes = vector::BitCastOp::create(builder, builder.vectorOf(builder.getI8Type(), 4), fixed);
   bytes = vector::ShuffleOp::create(builder, bytes, bytes, order);
   vector::StoreOp::create(
@@ -183,8 +199,9 @@ void FixedPointRows::storeDigits(Value fixed, int64_t row, Value word) {
       words, digitAt(row, word, 0));
 }
 
-Value FixedPointRows::digitAt(int64_t row, Value word, int64_t digit) const {
-  return builder.add(builder.mul(word, places), row * rowWords * places + digit);
+Value FixedPointRows::digitAt(int64_t row, Value word, int64_t digit, int64_t part) const {
+  int64_t place = part * (places / parts) + digit;
+  return builder.add(builder.mul(word, places), row * rowWords * places + place);
 }
 
 SmallVector<Value> FixedPointRows::unpack(ValueRange words) const {
@@ -193,9 +210,9 @@ SmallVector<Value> FixedPointRows::unpack(ValueRange words) const {
   auto flip = [&](Value a, int64_t by) -> Value {
     return arith::XOrIOp::create(builder, a, builder.integers(by));
   };
-  SmallVector<int8_t> unsignedValues;
+  SmallVector<int8_t> found;
   for (int8_t value : values)
-    unsignedValues.push_back(static_cast<int8_t>(value + offset));
+    found.push_back(static_cast<int8_t>(parts == 2 ? value : value + offset));
   SmallVector<Value> vectors;
   for (Value word : words) {
     if (bits == 8) {
@@ -203,18 +220,23 @@ SmallVector<Value> FixedPointRows::unpack(ValueRange words) const {
       continue;
     }
     Value halves = values.empty() ? flip(word, 0x88888888) : word;
-    auto lower = [&](Value a) -> Value {
-      Value codes = arith::AndIOp::create(builder, a, builder.integers(0x0f0f0f0f));
-      return values.empty() ? codes : builder.lookUp(unsignedValues, codes);
+    auto addLower = [&](Value a) {
+      Value weights = arith::AndIOp::create(builder, a, builder.integers(0x0f0f0f0f));
+      if (!values.empty())
+        weights = builder.lookUp(found, weights);
+      if (parts == 2)
+        vectors.append({builder.widenEven(weights), builder.widenOdd(weights)});
+      else
+        vectors.push_back(weights);
     };
-    vectors.push_back(lower(halves));
-    vectors.push_back(lower(arith::ShRUIOp::create(builder, halves, builder.integers(4))));
+    addLower(halves);
+    addLower(arith::ShRUIOp::create(builder, halves, builder.integers(4)));
   }
   return vectors;
 }
 
 Value FixedPointRows::dot(Value sum, Value weights, Value digits) const {
-  if (together != 4)
+  if (together != 4 || parts == 2)
     return builder.byteDot(sum, digits, weights);
   digits = vector::BitCastOp::create(builder, builder.vectorOf(builder.getI8Type(), 4), digits);
   if (!addsHalves)
@@ -243,13 +265,14 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
   auto addWord = [&](Value ofWord, ValueRange carried) {
     SmallVector<Value> next(carried), vectorsOfWord = unpack(weights(ofWord));
     Value place = builder.div(builder.sub(ofWord, begin), together);
-    for (int64_t sum = 0; sum < rows * digits; ++sum) {
-      Value digit = builder.splatStored(words, digitAt(sum / digits, place, sum % digits));
-      for (int64_t v = 0; v < vectors; ++v) {
-        Value &product = next[sum * vectors + v];
-        product = dot(product, vectorsOfWord[v], digit);
+    for (int64_t sum = 0; sum < rows * digits; ++sum)
+      for (int64_t part = 0; part < parts; ++part) {
+        Value digit = builder.splatStored(words, digitAt(sum / digits, place, sum % digits, part));
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value &product = next[sum * vectors + v];
+          product = dot(product, vectorsOfWord[v * parts + part], digit);
+        }
       }
-    }
     return next;
   };
   auto addWords = [&](Value first, int64_t count, SmallVector<Value> products) {
@@ -258,9 +281,9 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
     return products;
   };
   // Many sums fill the registers: without a loop LLVM would add them in another order, and spill.
-  // Of halves the loop is behind what they begin with.
+  // So does widening. Of halves the loop is behind what they begin with.
   constexpr int64_t kManySums = 6;
-  bool loops = (ofBytes || addsHalves) && rows * digits * vectors >= kManySums;
+  bool loops = parts == 2 || ((ofBytes || addsHalves) && rows * digits * vectors >= kManySums);
   auto addAllWords = [&](Value first, int64_t count, SmallVector<Value> products) {
     if (!loops)
       return addWords(first, count, products);

@@ -15,7 +15,8 @@
 // would saturate (no VNNI), they are widened to 16 bits, and two digits are as wide. Of 4 bits they
 // do not: eight sums of two products, 15 * 128 at most, fit 16 bits. Where codes of 4 bits stand
 // for other values, these are looked up with what makes the least of them 0 added, and fewer sums
-// of two products fit.
+// of two products fit. Of values that are so far apart that not even one does, those looked up are
+// widened to 16 bits, the even ones of a word and the odd ones, and two digits are as wide.
 //
 //   x = 1.5, -0.25: e = 1, X = 6291456, -1048576, digits (0, 0, 96) and (0, 0, -16).
 //
@@ -45,7 +46,7 @@ public:
     return ofBytes ? 2 * k + 4 * k / segment : 4 * k + 12 * k / segment;
   }
 
-  /// Digits of a number that meet words of so many weights.
+  /// Digits of a number that meet words of so many weights, at the most.
   static int64_t getDigits(int64_t together) { return together == 4 ? 3 : 2; }
 
   /// @param depth the most k of a copy; @param k of a whole row @param bits of a weight @param
@@ -75,7 +76,8 @@ private:
   void copySegment(mlir::Value lhs, const LhsPlace &place, int64_t row, mlir::Value k, bool isLast);
   void storeCorrection(mlir::Value sumOfDigits, int64_t row, mlir::Value k, int64_t part);
   void storeDigits(mlir::Value fixed, int64_t row, mlir::Value word);
-  mlir::Value digitAt(int64_t row, mlir::Value word, int64_t digit) const;
+  /// Where the first of a word's digits are, of the weights of one of its parts.
+  mlir::Value digitAt(int64_t row, mlir::Value word, int64_t digit, int64_t part = 0) const;
   llvm::SmallVector<mlir::Value> unpack(mlir::ValueRange words) const;
   mlir::Value dot(mlir::Value sum, mlir::Value weights, mlir::Value digits) const;
   mlir::Value segmentAt(int64_t row, mlir::Value k) const;
@@ -85,13 +87,14 @@ private:
   llvm::ArrayRef<int8_t> values;
   int64_t offset; // that weights have added
   bool ofBytes;
-  int64_t together; // weights of a word
-  int64_t digits;   // of a number
-  int64_t places;   // of digits in `words`
-  bool addsHalves;  // sums are of 16 bits, of so many words
-  int64_t wordsOfHalves;
+  int64_t together;      // weights of a word
+  int64_t wordsOfHalves; // whose sums of products by bytes fit 16 bits
+  int64_t parts;         // of a word, whose weights are multiplied at once: two that are widened
+  int64_t digits;        // of a number
+  int64_t places;        // of digits in `words`
+  bool addsHalves;       // sums are of 16 bits
   int64_t rowWords, rowSegments;
-  mlir::Value words;       // [row][word][a byte, or `together` digits, the last of four unused]
+  mlir::Value words;       // [row][word][part][bytes, or digits; of three a last place is unused]
   mlir::Value scales;      // [row][segment], of numbers
   mlir::Value corrections; // [row][segment][the lower digits', the highest one's]
   mlir::Value begin;

@@ -421,6 +421,19 @@ Value VectorBuilder::addHalves(Value acc, Value halves, int64_t factor) {
   return pairsOfHalvesDot(acc, halves, factors);
 }
 
+Value VectorBuilder::widenEven(Value words) {
+  Value bytes = vector::BitCastOp::create(*this, vectorOf(getI8Type(), 4), words);
+  return multiplyBytes(integers(0x00010001), bytes);
+}
+
+Value VectorBuilder::widenOdd(Value words) {
+  VectorType type = vectorOf(getI16Type(), 2);
+  Value halves = vector::BitCastOp::create(*this, type, words);
+  Value eight =
+      arith::ConstantOp::create(*this, DenseElementsAttr::get(type, static_cast<int16_t>(8)));
+  return arith::ShRSIOp::create(*this, halves, eight);
+}
+
 //===----------------------------------------------------------------------===//
 // Integers
 //===----------------------------------------------------------------------===//

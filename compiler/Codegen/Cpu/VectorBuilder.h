@@ -142,6 +142,9 @@ public:
   mlir::Value zeroHalves();
   /// acc + the sum of a word's halves of 16 bits times `factor`.
   mlir::Value addHalves(mlir::Value acc, mlir::Value halves, int64_t factor);
+  /// The first and third signed bytes of words in 16 bits; the second and fourth ones.
+  mlir::Value widenEven(mlir::Value words);
+  mlir::Value widenOdd(mlir::Value words);
 
   // Integers of 32 bits.
   /// One in every lane, by its lower bits.

@@ -191,8 +191,7 @@ func.func @integers_of_experts(%x: tensor<4x64xf32>, %o: tensor<3xi32>,
   return %3 : tensor<4x32xf32>
 }
 
-// Bytes that are sixteen values alone are kept as their numbers, of which without VNNI sums of two
-// products must fit 16 bits.
+// Bytes that are sixteen values alone are kept as their numbers.
 // CHECK-LABEL: func.func @codes
 // CHECK: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 2, depth = 32>>
 // VNNI-LABEL: func.func @codes
@@ -200,7 +199,7 @@ func.func @integers_of_experts(%x: tensor<4x64xf32>, %o: tensor<3xi32>,
 // VNNI: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 32, interleave = 4, depth = 32, values = [-127, {{.*}}]>>
 // AVX2-LABEL: func.func @codes
 // AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 4, depth = 32, values = [0, 1, {{.*}}]>>
-// AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 2, depth = 32>>
+// AVX2: sinter.pack %{{.*}} -> tensor<64x32xi8, #sinter.panels<width = 16, interleave = 4, depth = 32, values = [-127, {{.*}}]>>
 func.func @codes(%x: tensor<4x64xf32>,
     %a: tensor<16x64xi8> {sinter.parameter = "a", sinter.values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>},
     %b: tensor<16x64xi8> {sinter.parameter = "b", sinter.values = array<i8: 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12>},

@@ -68,14 +68,15 @@ std::string packedProduct(int64_t m, int64_t k, int64_t n, int64_t groups,
 }
 
 /// The same by integers in panels of this machine, of which `group` along k share a scale, of f16,
-/// and maybe a minimum; of 8 bits maybe in codes of four.
+/// and maybe a minimum; of 8 bits maybe in codes of four that stand for `values`.
 std::string integerProduct(int64_t m, int64_t k, int64_t n, int64_t groups, int64_t bits,
-                           int64_t group, bool hasMinima, bool ofCodes = false) {
+                           int64_t group, bool hasMinima,
+                           std::optional<sinter::CodeValues> values = std::nullopt) {
   sinter::PanelsAttr panels =
       sinter::getIntegerPanels(mlir::IntegerType::get(&getContext(), bits), getHostTarget());
-  if (ofCodes)
-    panels = sinter::getCodePanels(mlir::DenseI8ArrayAttr::get(&getContext(), sinter::twiceE2M1),
-                                   getHostTarget());
+  if (values)
+    panels =
+        sinter::getCodePanels(mlir::DenseI8ArrayAttr::get(&getContext(), *values), getHostTarget());
   constexpr const char *kLayout = ", #sinter.panels<width = {0}, interleave = {1}, depth = {2}>";
   std::string w =
       llvm::formatv("tensor<{0}x{1}x{2}xi{3}, {4}>", groups, k, n, bits, mlir::Attribute(panels));
@@ -126,6 +127,10 @@ TEST(GroupedMatmul, OfPanels) {
         expectSameAsReference(packedProduct(m, k, n, 3, element), 1e-5, {}, withOffsets(offsets));
 }
 
+// Sums of two products by these do not fit 16 bits.
+constexpr sinter::CodeValues kWideValues = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                            1,    13,   25,  38,  53,  69,  89,  113};
+
 TEST(GroupedMatmul, OfIntegers) {
   const std::tuple<int64_t, int64_t, int64_t> shapes[] = {
       {64, 96, 32}, {48, 32, 16}, {72, 32, 72}, {40, 352, 8}};
@@ -135,8 +140,9 @@ TEST(GroupedMatmul, OfIntegers) {
     for (int64_t bits : {8, 4})
       expectSameAsReference(integerProduct(m, k, n, 3, bits, group, group <= 16), 1e-6, {},
                             withOffsets(offsets));
-    expectSameAsReference(integerProduct(m, k, n, 3, 8, group, group <= 16, /*ofCodes=*/true), 1e-6,
-                          {}, withOffsets(offsets));
+    for (const sinter::CodeValues &values : {sinter::twiceE2M1, kWideValues})
+      expectSameAsReference(integerProduct(m, k, n, 3, 8, group, group <= 16, values), 1e-6, {},
+                            withOffsets(offsets));
   }
 }
 
