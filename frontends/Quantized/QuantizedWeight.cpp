@@ -68,15 +68,12 @@ TensorDecoder QuantizedWeight::decodeIntegers(int shift) const {
   int64_t step = codes.getRowsTogether();
   auto items = static_cast<uint64_t>((codes.rows + step - 1) / step);
   return {items, [matrix = codes, step, shift](uint64_t begin, uint64_t end, std::byte *out) {
-            std::vector<float> block(static_cast<size_t>(step * matrix.columns));
-            for (uint64_t item = begin; item < end; ++item) {
-              int64_t first = static_cast<int64_t>(item) * step;
-              int64_t count = std::min(step, matrix.rows - first);
-              matrix.read(first, count, block.data());
-              for (int64_t i = 0; i < count * matrix.columns; ++i)
-                out[first * matrix.columns + i] = static_cast<std::byte>(
-                    static_cast<int8_t>(block[static_cast<size_t>(i)] - static_cast<float>(shift)));
-            }
+            int64_t first = static_cast<int64_t>(begin) * step;
+            int64_t last = std::min(static_cast<int64_t>(end) * step, matrix.rows);
+            auto *integers = reinterpret_cast<int8_t *>(out);
+            for (int64_t row = first; row < last; row += step)
+              matrix.readIntegers(row, std::min(step, last - row), shift,
+                                  integers + row * matrix.columns);
           }};
 }
 

@@ -14,8 +14,8 @@ template <typename T> static T load(std::span<const std::byte> data, int64_t ind
 }
 
 /// Writes `convert(element)` of each element, in the order that the file has them in.
-template <typename T, typename Convert>
-static void readElements(const StoredMatrix &matrix, int64_t first, int64_t count, float *out,
+template <typename T, typename Out, typename Convert>
+static void readElements(const StoredMatrix &matrix, int64_t first, int64_t count, Out *out,
                          Convert convert) {
   bool byRows = matrix.columnStride == 1;
   int64_t outer = byRows ? count : matrix.columns, inner = byRows ? matrix.columns : count;
@@ -50,25 +50,53 @@ void StoredMatrix::read(int64_t first, int64_t count, float *out) const {
   case Element::HalfE8M0:
     return readElements<uint8_t>(*this, first, count, out, halfOfE8M0);
   case Element::Bits:
-    return readBits(first, count, out);
+    return readBits(first, count, /*shift=*/0, out);
   }
 }
 
-void StoredMatrix::readBits(int64_t first, int64_t count, float *out) const {
+void StoredMatrix::readIntegers(int64_t first, int64_t count, int shift, int8_t *out) const {
+  if (element == Element::I8)
+    return readElements<int8_t>(*this, first, count, out, [shift](int8_t value) {
+      return static_cast<int8_t>(value - shift);
+    });
+  if (bits == 4 && !order && !isPackedByRows && columnStride == 1)
+    return readHalves(first, count, shift, out);
+  readBits(first, count, shift, out);
+}
+
+/// Two codes a byte, the lower half first, in the order of the columns.
+void StoredMatrix::readHalves(int64_t first, int64_t count, int shift, int8_t *out) const {
+  int8_t pairs[256][2];
+  for (int byte = 0; byte < 256; ++byte)
+    for (int half : {0, 1}) {
+      int code = byte >> 4 * half & 15;
+      pairs[byte][half] = static_cast<int8_t>((values ? (*values)[code] : code - offset) - shift);
+    }
+  for (int64_t row = first; row < first + count; ++row) {
+    const std::byte *codes = data.data() + row * rowStride * wordBytes;
+    for (int64_t column = 0; column + 1 < columns; column += 2, out += 2)
+      std::memcpy(out, pairs[static_cast<uint8_t>(*codes++)], 2);
+    if (columns % 2 != 0)
+      *out++ = pairs[static_cast<uint8_t>(*codes)][0];
+  }
+}
+
+template <typename Out>
+void StoredMatrix::readBits(int64_t first, int64_t count, int shift, Out *out) const {
   uint32_t mask = (1u << bits) - 1;
   auto code = [&](int64_t row, int64_t column) {
     int64_t index = isPackedByRows ? row : column;
     if (order)
       index = index / 8 * 8 + order[index % 8];
-    int64_t bit = index * bits, shift = bit % wordBits;
+    int64_t bit = index * bits, begin = bit % wordBits;
     int64_t stride = isPackedByRows ? rowStride : columnStride;
     int64_t word =
         bit / wordBits * stride + (isPackedByRows ? column * columnStride : row * rowStride);
-    uint32_t value = load<uint32_t>(data, word) >> shift;
-    if (shift + bits > wordBits)
-      value |= load<uint32_t>(data, word + stride) << (wordBits - shift);
+    uint32_t value = load<uint32_t>(data, word) >> begin;
+    if (begin + bits > wordBits)
+      value |= load<uint32_t>(data, word + stride) << (wordBits - begin);
     int code = static_cast<int>(value & mask);
-    return static_cast<float>(values ? (*values)[code] : code - offset);
+    return static_cast<Out>((values ? (*values)[code] : code - offset) - shift);
   };
   bool byRows = columnStride == 1;
   int64_t outer = byRows ? count : columns, inner = byRows ? columns : count;

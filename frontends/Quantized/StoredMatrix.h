@@ -45,8 +45,12 @@ struct StoredMatrix {
   /// Writes rows [first, first + count) to `out`, [count, columns].
   void read(int64_t first, int64_t count, float *out) const;
 
+  /// The same as integers, less `shift`. @pre elements are of I8 or Bits
+  void readIntegers(int64_t first, int64_t count, int shift, int8_t *out) const;
+
 private:
-  void readBits(int64_t first, int64_t count, float *out) const;
+  template <typename Out> void readBits(int64_t first, int64_t count, int shift, Out *out) const;
+  void readHalves(int64_t first, int64_t count, int shift, int8_t *out) const;
 };
 
 } // namespace sinter

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace sinter::runtime {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 // a panel, and moved as f16.
 typedef uint32_t Words __attribute__((vector_size(64)));
 typedef float Floats __attribute__((vector_size(64)));
+typedef int8_t Bytes __attribute__((vector_size(64)));
 typedef uint16_t Halves __attribute__((vector_size(32)));
 constexpr uint64_t lanes = 16;
 
@@ -332,20 +334,49 @@ private:
   std::span<const PackSource> sources;
 };
 
-// The code of each byte, in four bits: its lower half, or the number of the value that it is.
+// The code of each byte, in four bits: its lower half, or the number of the value that it is. From
+// each value to the next larger one the code changes by as much, whatever byte is between them, so
+// that comparisons find the codes of 64 bytes.
 class Codes {
 public:
   explicit Codes(std::span<const int8_t> values) {
     for (size_t byte = 0; values.empty() && byte < codes.size(); ++byte)
       codes[byte] = byte & 15;
+    // Of values that are there twice the first one's.
     for (size_t code = values.size(); code-- > 0;)
       codes[static_cast<uint8_t>(values[code])] = static_cast<uint8_t>(code);
+    std::vector<int8_t> sorted(values.begin(), values.end());
+    std::ranges::sort(sorted);
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    auto codeOf = [&](size_t i) {
+      return static_cast<int8_t>(of(static_cast<uint8_t>(sorted[i])));
+    };
+    if (!sorted.empty())
+      first += codeOf(0);
+    for (size_t i = 1; i < sorted.size(); ++i) {
+      thresholds[count] += sorted[i - 1];
+      changes[count++] += static_cast<int8_t>(codeOf(i) - codeOf(i - 1));
+    }
+  }
+
+  SINTER_INLINE void find(Words &words) const {
+    if (count == 0) {
+      words &= 0x0f0f0f0f;
+      return;
+    }
+    Bytes bytes, codes = first;
+    std::memcpy(&bytes, &words, sizeof(bytes));
+    for (int i = 0; i < count; ++i)
+      codes += (bytes > thresholds[i]) & changes[i];
+    std::memcpy(&words, &codes, sizeof(words));
   }
 
   uint8_t of(uint8_t byte) const { return codes[byte]; }
 
 private:
   std::array<uint8_t, 256> codes = {};
+  Bytes first = {}, thresholds[15] = {}, changes[15] = {}; // the same in every lane
+  int count = 0;
 };
 
 // The whole words of rows [begin, end) of a column, `width` words apart; of halves with those of
@@ -369,7 +400,7 @@ uint64_t packWords(const uint8_t *column, const uint8_t *above, uint8_t *words, 
 
 // The same of 16 columns at a time, four rows a word and 16 words a step: each column's rows are
 // neighbours, and each word's columns become so.
-SINTER_VECTOR_CLONES uint64_t packSquares(const uint8_t *const *columns,
+SINTER_VECTOR_CLONES uint64_t packSquares(const Codes &codes, const uint8_t *const *columns,
                                           const uint8_t *const *above, uint8_t *words,
                                           uint64_t width, uint64_t begin, uint64_t end) {
   uint64_t p = begin;
@@ -381,7 +412,9 @@ SINTER_VECTOR_CLONES uint64_t packSquares(const uint8_t *const *columns,
       if (above) {
         Words upper;
         std::memcpy(&upper, above[i] + p, sizeof(Words));
-        square[i] = (square[i] & 0x0f0f0f0f) | (upper & 0x0f0f0f0f) << 4;
+        codes.find(square[i]);
+        codes.find(upper);
+        square[i] |= upper << 4;
       }
     }
     transpose(square);
@@ -406,24 +439,23 @@ void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t 
     uint64_t count = std::min(lanes, width - first);
     ByteColumns::Column lower[lanes], upper[lanes];
     const uint8_t *lowerRows[lanes], *upperRows[lanes];
-    // Whether bytes are codes as they are, and rows of a column are neighbours.
-    bool areWords = layout.values.empty();
+    bool areNeighbours = true; // rows of a column
     for (uint64_t i = 0; i < count; ++i) {
       lower[i] = columns.get(panel * layout.width + first + i);
       if (halves)
         upper[i] = columns.get(panel * layout.width + width + first + i);
       lowerRows[i] = lower[i].data;
       upperRows[i] = upper[i].data;
-      areWords &= lower[i].step == 1 && (!halves || upper[i].step == 1);
+      areNeighbours &= lower[i].step == 1 && (!halves || upper[i].step == 1);
     }
     uint64_t squares = begin;
-    if (areWords && together == 4 && count == lanes)
-      squares = packSquares(lowerRows, halves ? upperRows : nullptr, rows + first * together, width,
-                            begin, end);
+    if (areNeighbours && together == 4 && count == lanes)
+      squares = packSquares(codes, lowerRows, halves ? upperRows : nullptr, rows + first * together,
+                            width, begin, end);
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t j = first + i, p = squares;
-      // Where rows are neighbours, a word of them at a time.
-      if (areWords) {
+      // Where rows are neighbours, and bytes are codes as they are, a word of them at a time.
+      if (areNeighbours && layout.values.empty()) {
         uint8_t *words = rows + j * together;
         const uint8_t *above = halves ? upperRows[i] : nullptr;
         p = together == 4 ? packWords<uint32_t>(lowerRows[i], above, words, width, p, end)

@@ -3,7 +3,6 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/Base/Float8.h"
-#include "runtime/Weights/IntegerFormat.h"
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
@@ -139,24 +138,6 @@ std::string byteProduct(int64_t m, int64_t k, int64_t n, int64_t width, int64_t 
       .str();
 }
 
-/// A kernel that multiplies rows of bytes [m, k] by bytes [k, n] in panels of codes, with a scale
-/// for 32 of a column.
-std::string codeProductOfBytes(int64_t m, int64_t k, int64_t n, sinter::PanelsAttr panels) {
-  return llvm::formatv(R"(
-    #codes = {5}
-    #scales = #sinter.panels<width = {4}, interleave = 1, depth = 1>
-    func.func private @kernel(%x: tensor<{0}x{1}xi8>, %w: tensor<{1}x{2}xi8, #codes>,
-                              %s: tensor<{3}x{2}xf32, #scales>, %r: tensor<{0}x1xf32>)
-        -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
-      %0 = sinter.matmul %x, %w, %s rows %r
-        : (tensor<{0}x{1}xi8>, tensor<{1}x{2}xi8, #codes>, tensor<{3}x{2}xf32, #scales>,
-           tensor<{0}x1xf32>) -> tensor<{0}x{2}xf32>
-      return %0 : tensor<{0}x{2}xf32>
-    })",
-                       m, k, n, k / 32, panels.getWidth(), mlir::Attribute(panels))
-      .str();
-}
-
 /// The largest bytes, whose pairs overflow 16 bits.
 sinter::ReferenceTensor makeExtremes(unsigned index, mlir::RankedTensorType type) {
   if (!type.getElementType().isInteger())
@@ -173,13 +154,10 @@ sinter::ReferenceTensor makeScaled(unsigned index, mlir::RankedTensorType type) 
   if (type.getElementTypeBitWidth() > 8)
     return makeNormal(type, index);
   sinter::ReferenceTensor tensor(type);
-  llvm::ArrayRef<int8_t> values = sinter::getCodeValues(type);
-  int64_t count = int64_t(1) << sinter::getStoredBits(type);
+  int64_t count = int64_t(1) << type.getElementTypeBitWidth();
   for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
     int64_t code = (i * 37 + i / 7) % count;
-    if (!values.empty())
-      tensor[i] = values[code];
-    else if (type.getElementType().isInteger())
+    if (type.getElementType().isInteger())
       tensor[i] = static_cast<double>(code - count / 2);
     else
       tensor[i] = (code & 0x7f) == 0x7f ? 0 : sinter::e4m3ToFloat(static_cast<uint8_t>(code));
@@ -316,41 +294,6 @@ TEST(AnyRows, TakeNumbersOfAnySize) {
                                   tensor.round();
                                   return tensor;
                                 });
-}
-
-// Codes of four bits, which are looked up: of e2m1, and of so wide a range that sums of two
-// products do not fit 16 bits. All of the largest have the largest sums. Rows are numbers or bytes.
-TEST(AnyRows, TakeCodesOfValues) {
-  sinter::CodeValues wide = {-127, -104, -83, -65, -49, -35, -22, -10,
-                             1,    13,   25,  38,  53,  69,  89,  113};
-  for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
-    for (const sinter::CodeValues &values : {sinter::twiceE2M1, wide}) {
-      sinter::PanelsAttr panels =
-          sinter::getCodePanels(mlir::DenseI8ArrayAttr::get(&getContext(), values), target);
-      ASSERT_TRUE(panels);
-      for (int64_t m : {1, 3, 5, 33})
-        for (auto [k, group] : {std::pair<int64_t, int64_t>{96, 32}, {1056, 32}, {80, 16}})
-          expectSameAsReference(scaledProduct(m, k, 72, "i8", group, panels, "bf16"), 2e-6, target,
-                                makeScaled);
-      auto makeLargest = [&](unsigned index, mlir::RankedTensorType type) {
-        sinter::ReferenceTensor tensor(type);
-        llvm::fill(tensor.data(), index == 1 ? *llvm::max_element(values) : -1);
-        return tensor;
-      };
-      expectSameAsReference(scaledProduct(1, 64, 64, "i8", 32, panels), 2e-6, target, makeLargest);
-      for (int64_t m : {1, 3, 9}) {
-        auto makeBytes = [&](unsigned index, mlir::RankedTensorType type) {
-          sinter::ReferenceTensor tensor(type);
-          for (int64_t i = 0; i < tensor.getNumElements(); ++i)
-            tensor[i] = index == 0   ? (i % 5 == 0 ? 127 : -128)
-                        : index == 1 ? values[(i * 7 + i / 13) % 16]
-                                     : 0.01 * static_cast<double>(i % 9 + 1);
-          tensor.round();
-          return tensor;
-        };
-        expectSameAsReference(codeProductOfBytes(m, 96, 72, panels), 2e-6, target, makeBytes);
-      }
-    }
 }
 
 // Segments of groups of several sizes, some of which words straddle, and strips of several.

@@ -1,4 +1,5 @@
 #include "runtime/Device/Cpu/Pack.h"
+#include "runtime/Weights/IntegerFormat.h"
 #include "test/unit/runtime/Matrices.h"
 #include <gtest/gtest.h>
 
@@ -143,35 +144,40 @@ TEST(PackTest, Integers) {
 
 // Bytes that are sixteen values alone: of values that are there twice the first one.
 TEST(PackTest, CodesOfValues) {
-  constexpr int8_t values[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-  constexpr uint64_t k = 40, n = 50, width = 32, padded = 64;
-  for (bool transposed : {false, true}) {
-    std::vector<int8_t> bytes(k * n);
-    for (size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = values[i * 7 % 16];
-    PackedRhs layout{k,
-                     n,
-                     DType::I4,
-                     width,
-                     /*isScales=*/false,
-                     /*together=*/4,
-                     /*isWeightOnly=*/true,
-                     values};
-    PackSource source{bytes.data(), DType::I8, n, transposed ? k : n, transposed};
-    Buffer out(layout.getBytes());
-    ThreadPool pool(2);
-    pack(pool, layout, std::span(&source, 1), out.data());
-    for (uint64_t column = 0; column < n; ++column)
-      for (uint64_t p = 0; p < padded; ++p) {
-        const auto *panel =
-            reinterpret_cast<const uint8_t *>(out.data()) + column / width * layout.getPanelBytes();
-        uint64_t j = column % width, half = width / 2;
-        uint8_t byte = panel[(p / 4 * half + j % half) * 4 + p % 4];
-        int code = j < half ? byte & 15 : byte >> 4;
-        ASSERT_NE(code, 8);
-        ASSERT_EQ(values[code], p < k ? bytes[transposed ? column * k + p : p * n + column] : 0);
+  constexpr CodeValues kInOrder = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                   1,    13,   25,  38,  53,  69,  89,  113};
+  constexpr uint64_t n = 50, width = 32;
+  for (const CodeValues &values : {twiceE2M1, kInOrder})
+    for (bool transposed : {false, true})
+      for (uint64_t k : {40, 200}) {
+        uint64_t padded = (k + 31) / 32 * 32;
+        std::vector<int8_t> bytes(k * n);
+        for (size_t i = 0; i < bytes.size(); ++i)
+          bytes[i] = values[(i * 7 + i / 16) % 16];
+        PackedRhs layout{k,
+                         n,
+                         DType::I4,
+                         width,
+                         /*isScales=*/false,
+                         /*together=*/4,
+                         /*isWeightOnly=*/true,
+                         values};
+        PackSource source{bytes.data(), DType::I8, n, transposed ? k : n, transposed};
+        Buffer out(layout.getBytes());
+        ThreadPool pool(2);
+        pack(pool, layout, std::span(&source, 1), out.data());
+        for (uint64_t column = 0; column < n; ++column)
+          for (uint64_t p = 0; p < padded; ++p) {
+            const auto *panel = reinterpret_cast<const uint8_t *>(out.data()) +
+                                column / width * layout.getPanelBytes();
+            uint64_t j = column % width, half = width / 2;
+            uint8_t byte = panel[(p / 4 * half + j % half) * 4 + p % 4];
+            int code = j < half ? byte & 15 : byte >> 4;
+            ASSERT_TRUE(values != twiceE2M1 || code != 8);
+            ASSERT_EQ(p < k ? values[code] : code,
+                      p < k ? bytes[transposed ? column * k + p : p * n + column] : 0);
+          }
       }
-  }
 }
 
 // Bytes that bytes are multiplied by: padded along k, and fours end with -128 times their sums.
