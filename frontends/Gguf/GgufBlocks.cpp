@@ -257,6 +257,15 @@ void splitIq4Xs(const std::byte *block, const BlockParts &parts) {
   }
 }
 
+template <void (*Split)(const std::byte *block, const BlockParts &parts)>
+void splitEach(const GgufType &type, const std::byte *blocks, size_t count,
+               const BlockParts &parts) {
+  size_t groups = type.blockElements / static_cast<size_t>(type.format.group);
+  for (size_t i = 0; i < count; ++i)
+    Split(blocks + i * type.blockBytes, {parts.integers + i * type.blockElements,
+                                         parts.scales + i * groups, parts.minima + i * groups});
+}
+
 /// Codes of four bits, 32 of which share a scale.
 template <DType ScaleType, const CodeValues &Values>
 constexpr IntegerFormat kCodes = {
@@ -265,20 +274,20 @@ constexpr IntegerFormat kCodes = {
 constexpr GgufType kTypes[] = {
     {0, "F32", 1, 4, DType::F32},
     {1, "F16", 1, 2, DType::F16},
-    {2, "Q4_0", kBlock, 18, {}, splitQ40, {DType::I4, 32, DType::F16}},
-    {3, "Q4_1", kBlock, 20, {}, splitQ41, {DType::I4, 32, DType::F16, true}},
-    {6, "Q5_0", kBlock, 22, {}, splitQ50, {DType::I8, 32, DType::F16}},
-    {7, "Q5_1", kBlock, 24, {}, splitQ51, {DType::I8, 32, DType::F16, true}},
-    {8, "Q8_0", kBlock, 34, {}, splitQ80, {DType::I8, 32, DType::F16}},
-    {10, "Q2_K", kSuper, 84, {}, splitQ2K, {DType::I4, 16, DType::F32, true}},
-    {11, "Q3_K", kSuper, 110, {}, splitQ3K, {DType::I4, 16}},
-    {12, "Q4_K", kSuper, 144, {}, splitQ4K, {DType::I4, 32, DType::F32, true}},
-    {13, "Q5_K", kSuper, 176, {}, splitQ5K, {DType::I8, 32, DType::F32, true}},
-    {14, "Q6_K", kSuper, 210, {}, splitQ6K, {DType::I8, 16}},
-    {20, "IQ4_NL", kBlock, 18, {}, splitIq4Nl, kCodes<DType::F16, kIq4Values>},
-    {23, "IQ4_XS", kSuper, 136, {}, splitIq4Xs, kCodes<DType::F32, kIq4Values>},
+    {2, "Q4_0", kBlock, 18, {}, splitEach<splitQ40>, {DType::I4, 32, DType::F16}},
+    {3, "Q4_1", kBlock, 20, {}, splitEach<splitQ41>, {DType::I4, 32, DType::F16, true}},
+    {6, "Q5_0", kBlock, 22, {}, splitEach<splitQ50>, {DType::I8, 32, DType::F16}},
+    {7, "Q5_1", kBlock, 24, {}, splitEach<splitQ51>, {DType::I8, 32, DType::F16, true}},
+    {8, "Q8_0", kBlock, 34, {}, splitEach<splitQ80>, {DType::I8, 32, DType::F16}},
+    {10, "Q2_K", kSuper, 84, {}, splitEach<splitQ2K>, {DType::I4, 16, DType::F32, true}},
+    {11, "Q3_K", kSuper, 110, {}, splitEach<splitQ3K>, {DType::I4, 16}},
+    {12, "Q4_K", kSuper, 144, {}, splitEach<splitQ4K>, {DType::I4, 32, DType::F32, true}},
+    {13, "Q5_K", kSuper, 176, {}, splitEach<splitQ5K>, {DType::I8, 32, DType::F32, true}},
+    {14, "Q6_K", kSuper, 210, {}, splitEach<splitQ6K>, {DType::I8, 16}},
+    {20, "IQ4_NL", kBlock, 18, {}, splitEach<splitIq4Nl>, kCodes<DType::F16, kIq4Values>},
+    {23, "IQ4_XS", kSuper, 136, {}, splitEach<splitIq4Xs>, kCodes<DType::F32, kIq4Values>},
     {30, "BF16", 1, 2, DType::BF16},
-    {39, "MXFP4", kBlock, 17, {}, splitMxfp4, kCodes<DType::BF16, twiceE2M1>},
+    {39, "MXFP4", kBlock, 17, {}, splitEach<splitMxfp4>, kCodes<DType::BF16, twiceE2M1>},
 };
 
 } // namespace
@@ -288,7 +297,8 @@ void GgufType::dequantize(std::span<const std::byte> blocks, std::span<float> ou
   std::array<int8_t, kSuper> integers;
   std::array<float, kSuper / 16> scales, minima;
   for (size_t i = 0; i < blocks.size() / blockBytes; ++i) {
-    splitBlock(blocks.data() + i * blockBytes, {integers.data(), scales.data(), minima.data()});
+    splitBlocks(*this, blocks.data() + i * blockBytes, 1,
+                {integers.data(), scales.data(), minima.data()});
     float *elements = out.data() + i * blockElements;
     for (uint32_t element = 0; element < blockElements; ++element) {
       elements[element] = float(integers[element]) * scales[element / format.group];
@@ -299,18 +309,19 @@ void GgufType::dequantize(std::span<const std::byte> blocks, std::span<float> ou
 }
 
 void GgufType::split(std::span<const std::byte> blocks, const BlockParts &parts) const {
-  size_t groups = blockElements / static_cast<size_t>(format.group);
-  for (size_t i = 0; i < blocks.size() / blockBytes; ++i) {
-    BlockParts ofBlock = {parts.integers + i * blockElements, parts.scales + i * groups,
-                          parts.minima + i * groups};
-    splitBlock(blocks.data() + i * blockBytes, ofBlock);
-    if (!format.hasMinima || format.dtype != DType::I4)
-      continue;
-    for (size_t element = 0; element < blockElements; ++element)
-      ofBlock.integers[element] -= 8;
-    for (size_t group = 0; group < groups; ++group)
-      ofBlock.minima[group] += 8 * ofBlock.scales[group];
-  }
+  size_t count = blocks.size() / blockBytes;
+  splitBlocks(*this, blocks.data(), count, parts);
+  if (!format.hasMinima || format.dtype != DType::I4)
+    return;
+  for (size_t element = 0; element < count * blockElements; ++element)
+    parts.integers[element] -= 8;
+  for (size_t group = 0; group < count * blockElements / format.group; ++group)
+    parts.minima[group] += 8 * parts.scales[group];
+}
+
+void GgufType::copyScales(std::span<const std::byte> blocks, std::byte *out) const {
+  for (size_t at = 0; at < blocks.size(); at += blockBytes, out += sizeof(uint16_t))
+    std::memcpy(out, blocks.data() + at, sizeof(uint16_t));
 }
 
 const GgufType *findGgufType(uint32_t id) {

@@ -31,16 +31,23 @@ struct GgufType {
   uint32_t blockElements = 1, blockBytes = 1;
   /// Set for types that are elements as they are: F32, F16, BF16.
   std::optional<DType> plain = std::nullopt;
-  /// Splits one block; null for plain types. Codes of types with minima count from 0 on.
-  void (*splitBlock)(const std::byte *block, const BlockParts &parts) = nullptr;
+  /// Splits so many blocks; null for plain types. Codes of types with minima count from 0 on.
+  void (*splitBlocks)(const GgufType &type, const std::byte *blocks, size_t count,
+                      const BlockParts &parts) = nullptr;
   IntegerFormat format = {};
 
   /// Dequantizes whole blocks. @pre `blocks` is a multiple of blockBytes, `out` has their elements
   void dequantize(std::span<const std::byte> blocks, std::span<float> out) const;
 
   /// Splits whole blocks, into integers that are signed: those of four bits with minima lose 8.
-  /// @pre there is splitBlock, and room for their elements, scales and minima
+  /// @pre there is splitBlocks, and room for their elements, scales and minima
   void split(std::span<const std::byte> blocks, const BlockParts &parts) const;
+
+  /// Whether blocks begin with their only scale as it is kept: all do whose scales are of f16.
+  bool beginWithScales() const { return format.scaleType == DType::F16; }
+
+  /// Copies the scales of whole blocks. @pre blocks begin with them
+  void copyScales(std::span<const std::byte> blocks, std::byte *out) const;
 };
 
 /// The type of this number; null where weights of it cannot be read.

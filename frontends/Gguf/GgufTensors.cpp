@@ -98,8 +98,17 @@ IntegerMatrix splitRows(const Rows &rows) {
           }
         }};
   };
+  auto copyScales = [=, &type](uint64_t begin, uint64_t end, std::byte *out) {
+    uint64_t outBytes = rowBytes / type.blockBytes * sizeof(uint16_t);
+    for (uint64_t i = begin; i < end; ++i) {
+      auto from = static_cast<uint64_t>(rows.source(static_cast<int64_t>(i)));
+      type.copyScales(data.subspan(from * rowBytes, rowBytes), out + i * outBytes);
+    }
+  };
   IntegerMatrix matrix{type.format, rows.count, rows.columns, decode(Part::Integers),
                        decode(Part::Scales)};
+  if (type.beginWithScales())
+    matrix.scales.decode = copyScales;
   if (type.format.hasMinima)
     matrix.minima = decode(Part::Minima);
   return matrix;
