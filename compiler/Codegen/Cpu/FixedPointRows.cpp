@@ -281,15 +281,15 @@ SmallVector<Value> FixedPointRows::accumulate(int64_t rows, Value at, const Word
     return products;
   };
   // Many sums fill the registers: without a loop LLVM would add them in another order, and spill.
-  // So does widening. Of halves the loop is behind what they begin with, and goes round twice at
-  // the least: else it would be none.
-  constexpr int64_t kManySums = 6;
-  bool loops = parts == 2 || ((ofBytes || addsHalves) && rows * digits * vectors >= kManySums);
+  // So does widening. Rows of numbers leave room for two words a turn; their sums of halves begin
+  // with products before the loop, which goes round twice at the least: else it would be none.
+  constexpr int64_t kFewSums = 6;
+  bool loops = parts == 2 || (ofBytes ? rows * vectors > kFewSums : addsHalves);
   auto addAllWords = [&](Value first, int64_t count, SmallVector<Value> products) {
     if (!loops)
       return addWords(first, count, products);
-    int64_t step = count > 4 * together && count % (2 * together) == 0 ? 2 * together : together;
-    int64_t before = addsHalves ? step : 0;
+    bool two = !ofBytes && count > 4 * together && count % (2 * together) == 0;
+    int64_t step = two ? 2 * together : together, before = addsHalves && !ofBytes ? step : 0;
     products = addWords(first, before, products);
     return builder.loop(builder.add(first, before), builder.add(first, count), step, products,
                         [&](Value at, ValueRange carried) { return addWords(at, step, carried); });
