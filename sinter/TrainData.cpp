@@ -116,8 +116,8 @@ private:
 };
 } // namespace
 
-static Expected<runtime::TokenStream> openStream(const std::vector<std::string> &patterns,
-                                                 const char *option, FileOpener &opener) {
+static Expected<runtime::TokenStream> openAll(const std::vector<std::string> &patterns,
+                                              const char *option, FileOpener &opener) {
   SINTER_TRY(std::vector<std::string> paths, expand(patterns, option));
   std::vector<runtime::TokenFile> files;
   for (const std::string &path : paths) {
@@ -151,7 +151,7 @@ Expected<runtime::TokenStream> sinter::openTokens(const Model &model,
                                                   const std::vector<std::string> &patterns,
                                                   const char *option, const Observer &observer) {
   SINTER_TRY(FileOpener opener, FileOpener::create(model, model.path, observer));
-  return openStream(patterns, option, opener);
+  return openAll(patterns, option, opener);
 }
 
 Expected<OpenData> sinter::openData(const Model &model, const DataOptions &options,
@@ -165,11 +165,11 @@ Expected<OpenData> sinter::openData(const Model &model, const DataOptions &optio
                 "add `document_mask`, or leave it out");
   SINTER_TRY(FileOpener opener,
              FileOpener::create(model, getTokenizerFolder(options, model), observer));
-  SINTER_TRY(runtime::TokenStream stream, openStream(options.files, "data", opener));
+  SINTER_TRY(runtime::TokenStream stream, openAll(options.files, "data", opener));
   OpenData data{{std::move(stream), std::nullopt}, std::nullopt, false, ""};
   runtime::TrainData &streams = data.streams;
   if (!options.validationFiles.empty()) {
-    SINTER_TRY(streams.validation, openStream(options.validationFiles, "val_data", opener));
+    SINTER_TRY(streams.validation, openAll(options.validationFiles, "val_data", opener));
   } else if (split > 0) {
     uint64_t size = streams.train.size();
     uint64_t kept = size - static_cast<uint64_t>(std::llround(double(size) * split));

@@ -9,6 +9,9 @@
 
 namespace sinter {
 
+/// Spaces that are regions of memory end at whole lines of so many bytes.
+inline constexpr uint64_t kLineBytes = 64;
+
 /// A file that an executable refers to or carries.
 struct FileReference {
   std::string path;

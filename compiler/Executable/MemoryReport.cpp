@@ -1,4 +1,5 @@
 #include "compiler/Executable/MemoryReport.h"
+#include "compiler/Executable/Contents.h"
 #include "compiler/Memory/Liveness.h"
 #include "dialects/Plan/PlanDialect.h"
 #include "runtime/Format/PipelineStages.h"
@@ -11,7 +12,6 @@ using nlohmann::json;
 
 /// Owners that are listed by name.
 static constexpr size_t kLargest = 20;
-static constexpr int64_t kLine = 64;
 
 namespace {
 
@@ -34,7 +34,7 @@ public:
     }
     for (auto constant : plan.getOps<plan::ConstantOp>())
       constants = std::max<int64_t>(
-          constants, llvm::alignTo(constant.getOffset() + constant.getBytes().size(), kLine));
+          constants, llvm::alignTo(constant.getOffset() + constant.getBytes().size(), kLineBytes));
     // What MemoryUse::resident and MemoryUse::peak say.
     int64_t always = parameters + constants + codeBytes;
     int64_t resident = always + states + arena + input + output;
@@ -109,7 +109,7 @@ private:
   }
 
   static int64_t getEnd(plan::SliceOp slice) {
-    return llvm::alignTo(slice.getOffset() + slice.getBytes(), kLine);
+    return llvm::alignTo(slice.getOffset() + slice.getBytes(), kLineBytes);
   }
 
   static std::pair<int64_t, int64_t> getStepBytes(plan::ProgramOp program) {

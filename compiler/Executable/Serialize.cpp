@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace sinter;
 using flatbuffers::Offset;
 
-/// Spaces that are regions of memory end at whole lines.
-static constexpr uint64_t kLine = 64;
 /// Room for everything but code, constants, attachments and weights.
 static constexpr uint64_t kTableBytes = uint64_t(64) << 20;
 
@@ -174,7 +172,7 @@ private:
     for (auto parameter : plan.getOps<plan::ParameterOp>())
       parameters[parameter.getName()] = parameter;
     plan.walk([&](plan::SliceOp slice) {
-      uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLine);
+      uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLineBytes);
       switch (slice.getSpace()) {
       case plan::Space::Checkpoint:
         if (slice.getType())
@@ -260,7 +258,7 @@ private:
 
   template <typename T> Offset<flatbuffers::Vector<uint8_t>> createBytes(const T &content) {
     // The alignment is that of `force_align` in the schema.
-    builder.ForceVectorAlignment(content.size(), sizeof(uint8_t), kLine);
+    builder.ForceVectorAlignment(content.size(), sizeof(uint8_t), kLineBytes);
     return builder.CreateVector(reinterpret_cast<const uint8_t *>(content.data()), content.size());
   }
 
@@ -280,7 +278,7 @@ private:
       auto slice = cast<plan::SliceOp>(op);
       if (!slice.getName())
         continue; // a part of another
-      uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLine);
+      uint64_t end = llvm::alignTo(slice.getOffset() + slice.getBytes(), kLineBytes);
       if (slice.getSpace() == plan::Space::Input) {
         inputs.push_back(serializeBinding(slice));
         inputBytes = std::max(inputBytes, end);
@@ -561,7 +559,7 @@ private:
     std::vector<char> bytes;
     for (auto constant : plan.getOps<plan::ConstantOp>()) {
       SmallVector<char> content = constant.getBytes();
-      uint64_t end = llvm::alignTo(constant.getOffset() + content.size(), kLine);
+      uint64_t end = llvm::alignTo(constant.getOffset() + content.size(), kLineBytes);
       bytes.resize(std::max<size_t>(bytes.size(), end));
       std::copy(content.begin(), content.end(), bytes.begin() + constant.getOffset());
     }

@@ -29,7 +29,7 @@ static double getLargest(Type element) {
 }
 
 /// A matrix `[n, k]` in 8 or 4 bits with a scale for each group of a row.
-struct Quantized {
+struct RoundedWeight {
   Value numbers, scales;
 };
 
@@ -39,7 +39,7 @@ public:
   FormulaBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
   /// @param element i8, i4 or f8E4M3FN
-  Quantized quantize(Value weight, int64_t group, Type element) {
+  RoundedWeight quantize(Value weight, int64_t group, Type element) {
     auto type = cast<RankedTensorType>(weight.getType());
     int64_t n = type.getDimSize(0), k = type.getDimSize(1);
     if (!type.getElementType().isF32())
@@ -266,7 +266,7 @@ private:
           TransposeOp::create(builder, matmul.getLoc(), turned, weight, ArrayRef<int64_t>{1, 0});
       matmul.setTransposeRhs(true);
     }
-    Quantized q =
+    RoundedWeight q =
         FormulaBuilder(builder, matmul.getLoc()).quantize(weight, getGroup(matmul), element);
     matmul.getRhsMutable().assign(q.numbers);
     matmul.getScalesMutable().assign(q.scales);
@@ -294,7 +294,7 @@ private:
     Location loc = matmul.getLoc();
     SmallVector<Value> numbers, scales;
     for (Value part : getParts(builder, matmul)) {
-      Quantized q = FormulaBuilder(builder, loc).quantize(part, getGroup(matmul), element);
+      RoundedWeight q = FormulaBuilder(builder, loc).quantize(part, getGroup(matmul), element);
       numbers.push_back(q.numbers);
       scales.push_back(q.scales);
     }

@@ -38,7 +38,7 @@ static Value buildSigmoid(OpBuilder &builder, Location loc, Value x) {
   return arith::DivFOp::create(builder, loc, one, arith::AddFOp::create(builder, loc, one, decay));
 }
 
-static double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+static double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 //===----------------------------------------------------------------------===//
 // Arithmetic
@@ -117,7 +117,7 @@ double TanhOp::evaluateScalar(ArrayRef<double> x) { return std::tanh(x[0]); }
 Value SigmoidOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   return buildSigmoid(builder, loc, x[0]);
 }
-double SigmoidOp::evaluateScalar(ArrayRef<double> x) { return sigmoid(x[0]); }
+double SigmoidOp::evaluateScalar(ArrayRef<double> x) { return logistic(x[0]); }
 
 Value ReluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   return arith::MaximumFOp::create(builder, loc, x[0], constantLike(builder, loc, x[0], 0.0));
@@ -127,7 +127,7 @@ double ReluOp::evaluateScalar(ArrayRef<double> x) { return x[0] < 0 ? 0.0 : x[0]
 Value SiluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   return arith::MulFOp::create(builder, loc, x[0], buildSigmoid(builder, loc, x[0]));
 }
-double SiluOp::evaluateScalar(ArrayRef<double> x) { return x[0] * sigmoid(x[0]); }
+double SiluOp::evaluateScalar(ArrayRef<double> x) { return x[0] * logistic(x[0]); }
 
 // The tanh form is built as x * sigmoid(2u): (1 + tanh u) / 2 is sigmoid(2u), and one exp is
 // cheaper than a tanh.

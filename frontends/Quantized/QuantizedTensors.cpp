@@ -1,5 +1,6 @@
 #include "frontends/Quantized/QuantizedTensors.h"
 #include "frontends/Quantized/QuantizedWeight.h"
+#include "frontends/Quantized/StoredMatrix.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,7 +14,6 @@ using Element = StoredMatrix::Element;
 using Format = WeightScheme::Format;
 using Scales = WeightScheme::Scales;
 
-constexpr int64_t wordBits = 32;
 constexpr uint8_t awqOrder[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -5,7 +5,7 @@
 
 namespace sinter {
 
-constexpr int64_t lineBytes = 64, wordBytes = 4, wordBits = 32;
+constexpr int64_t lineBytes = 64, wordBytes = 4;
 
 template <typename T> static T load(std::span<const std::byte> data, int64_t index) {
   T value;

@@ -18,6 +18,9 @@
 
 namespace sinter {
 
+/// Packed codes lie in words of so many bits.
+inline constexpr int64_t wordBits = 32;
+
 /// A matrix [rows, columns] in the bytes of a tensor.
 struct StoredMatrix {
   /// HalfE8M0: half of the number of an e8m0, where numbers are twice those that codes stand for.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sched.h>
 #include <set>
 #include <thread>
 #if defined(__x86_64__)
@@ -16,6 +17,17 @@ namespace sinter::runtime {
 static std::filesystem::path describeCache(unsigned processor, unsigned index) {
   return "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/cache/index" +
          std::to_string(index);
+}
+
+std::vector<int> usableProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> found;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set))
+        found.push_back(cpu);
+  return found.empty() ? std::vector<int>{0} : found;
 }
 
 InstructionSet InstructionSet::of(std::span<const std::string> features) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sinter::runtime {
 
@@ -35,6 +36,9 @@ struct CacheSizes {
 };
 
 CacheSizes readCacheSizes();
+
+/// The numbers of the processors that this process may run on, at least one.
+std::vector<int> usableProcessors();
 
 /// "AMD EPYC, family 25, model 17, stepping 1": what CPUID says, since names alone are shared by
 /// generations. "unknown" on other architectures.

@@ -1,6 +1,6 @@
 #include "runtime/Base/ThreadPool.h"
+#include "runtime/Base/Processor.h"
 #include <chrono>
-#include <sched.h>
 
 namespace sinter::runtime {
 namespace {
@@ -18,20 +18,11 @@ void pause() {
 #endif
 }
 
-unsigned usableProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-    return static_cast<unsigned>(CPU_COUNT(&set));
-  unsigned count = std::thread::hardware_concurrency();
-  return count == 0 ? 1 : count;
-}
-
 } // namespace
 
 ThreadPool::ThreadPool(unsigned threads) {
   if (threads == 0)
-    threads = usableProcessors();
+    threads = static_cast<unsigned>(usableProcessors().size());
   workers.reserve(threads - 1);
   for (unsigned index = 1; index < threads; ++index)
     workers.emplace_back([this, index] { work(index); });

@@ -17,13 +17,6 @@ std::string stemOf(std::string_view name) {
   return std::string(name.substr(0, name.size() - suffix.size()));
 }
 
-std::string describe(std::string_view dtype, const std::vector<int64_t> &shape) {
-  std::string text = std::string(dtype) + " [";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 /// Numbers from 0 on, as many as `rank`, that are extents or places in a tensor.
 std::optional<std::vector<int64_t>> findExtents(const Json &box, const char *key, size_t rank) {
   auto found = box.find(key);
@@ -144,8 +137,8 @@ Expected<void> BoxFiles::add(std::span<const std::byte> bytes, const std::string
     }
     if (entry.dtypeName != tensor.dtypeName || entry.whole != part.whole)
       return fail(what,
-                  "it is a part of " + runtime::describe(tensor.dtypeName, part.whole) +
-                      ", another is of " + runtime::describe(entry.dtypeName, entry.whole),
+                  "it is a part of " + describeTensor(tensor.dtypeName, part.whole) +
+                      ", another is of " + describeTensor(entry.dtypeName, entry.whole),
                   damaged);
     entry.parts.push_back({{part.offset, tensor.shape}, tensor.data, file});
   }
@@ -177,8 +170,8 @@ Expected<void> BoxFiles::read(const std::string &name, DType dtype,
   Stored &stored = found->second;
   if (stored.dtype != dtype || stored.whole != whole)
     return fail(describe(name),
-                "is " + runtime::describe(stored.dtypeName, stored.whole) + ", this model has " +
-                    runtime::describe(nameOf(dtype), whole),
+                "is " + describeTensor(stored.dtypeName, stored.whole) + ", this model has " +
+                    describeTensor(nameOf(dtype), whole),
                 another);
   stored.read = true;
   if (out.empty())

@@ -5,7 +5,7 @@ namespace sinter::runtime {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char *remedy = "delete this checkpoint";
+constexpr const char *manifestRemedy = "delete this checkpoint";
 
 bool isPlainName(const std::string &name) {
   return !name.empty() && name.front() != '.' &&
@@ -28,18 +28,18 @@ std::string Manifest::toJson() const {
 Expected<Manifest> Manifest::parse(std::string_view text, const std::string &source) {
   Json json = parseJson(text);
   if (!json.is_object() || json.value("format", Json()) != 1)
-    return fail(source, "it is no manifest of format 1", remedy);
+    return fail(source, "it is no manifest of format 1", manifestRemedy);
   auto files = json.find("files");
   if (files == json.end() || !files->is_object())
-    return fail(source, "it has no 'files'", remedy);
+    return fail(source, "it has no 'files'", manifestRemedy);
   Manifest manifest;
   for (const auto &[name, entry] : files->items()) {
     if (!isPlainName(name) || !entry.is_object())
-      return fail(source, "a file of it has no plain name or no entry", remedy);
+      return fail(source, "a file of it has no plain name or no entry", manifestRemedy);
     auto bytes = entry.find("bytes"), hash = entry.find("xxh3");
     if (bytes == entry.end() || !bytes->is_number_unsigned() || hash == entry.end() ||
         !hash->is_string() || !isHash(hash->get_ref<const std::string &>()))
-      return fail(source, "the size or hash of '" + name + "' is missing or none", remedy);
+      return fail(source, "the size or hash of '" + name + "' is missing or none", manifestRemedy);
     manifest.files[name] = {bytes->get<uint64_t>(), hash->get<std::string>()};
   }
   return manifest;

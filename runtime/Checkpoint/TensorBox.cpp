@@ -6,7 +6,7 @@
 namespace sinter::runtime {
 namespace {
 
-constexpr const char *remedy = "use another checkpoint";
+constexpr const char *boxRemedy = "use another checkpoint";
 
 /// The index of the first element of `box` among those of `of`.
 uint64_t indexIn(const TensorBox &of, const std::vector<int64_t> &place) {
@@ -49,6 +49,13 @@ std::string TensorBox::describe() const {
   for (size_t i = 0; i < shape.size(); ++i)
     text +=
         (i ? ", " : "") + std::to_string(offset[i]) + ":" + std::to_string(offset[i] + shape[i]);
+  return text + "]";
+}
+
+std::string describeTensor(std::string_view dtype, const std::vector<int64_t> &shape) {
+  std::string text = std::string(dtype) + " [";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
 }
 
@@ -114,10 +121,10 @@ Expected<void> checkCover(const TensorBox &whole, std::span<const TensorBox> box
       }
     missing = std::move(rest);
     if (taken != box.getElements())
-      return fail(what, "elements of its part " + box.describe() + " are there twice", remedy);
+      return fail(what, "elements of its part " + box.describe() + " are there twice", boxRemedy);
   }
   if (!missing.empty())
-    return fail(what, "its part " + missing.front().describe() + " is missing", remedy);
+    return fail(what, "its part " + missing.front().describe() + " is missing", boxRemedy);
   return {};
 }
 

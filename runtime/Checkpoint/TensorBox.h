@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sinter::runtime {
@@ -20,6 +21,9 @@ struct TensorBox {
   std::string describe() const;
   bool operator==(const TensorBox &) const = default;
 };
+
+/// "F32 [2, 3]".
+std::string describeTensor(std::string_view dtype, const std::vector<int64_t> &shape);
 
 /// All of a tensor.
 TensorBox makeWholeBox(std::vector<int64_t> shape);

@@ -15,7 +15,7 @@
 namespace sinter::runtime {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 constexpr uint64_t mostBytes = 1 << 20;
 constexpr double gib = double(uint64_t(1) << 30);
 constexpr const char *kSwitch = "switch", *kFullyConnected = "fully-connected";
@@ -23,7 +23,7 @@ constexpr const char *kSwitch = "switch", *kFullyConnected = "fully-connected";
 /// Reads the members of one object; after the first mistake it reads no more.
 class ObjectReader {
 public:
-  ObjectReader(const Json &json, std::string where, std::string &mistake)
+  ObjectReader(const OrderedJson &json, std::string where, std::string &mistake)
       : json(json), where(std::move(where)), mistake(mistake) {
     if (!json.is_object())
       complain("is no object");
@@ -34,7 +34,7 @@ public:
                        std::optional<std::string> absent = std::nullopt) {
     if (absent && json.is_object() && !json.contains(key))
       return *absent;
-    const Json *found = find(key);
+    const OrderedJson *found = find(key);
     if (!found)
       return {};
     std::string text = found->is_string() ? found->get<std::string>() : "";
@@ -54,7 +54,7 @@ public:
                     std::optional<double> absent = std::nullopt) {
     if (absent && json.is_object() && !json.contains(key))
       return *absent;
-    const Json *found = find(key);
+    const OrderedJson *found = find(key);
     if (!found)
       return 0;
     double number = found->is_number() ? found->get<double>() : NAN;
@@ -64,7 +64,7 @@ public:
     return number;
   }
 
-  const Json *find(const char *key) {
+  const OrderedJson *find(const char *key) {
     read.push_back(key);
     if (!mistake.empty())
       return nullptr;
@@ -90,15 +90,15 @@ public:
   }
 
 private:
-  static std::string print(double number) { return Json(number).dump(); }
+  static std::string print(double number) { return OrderedJson(number).dump(); }
 
-  const Json &json;
+  const OrderedJson &json;
   std::string where;
   std::string &mistake;
   std::vector<std::string> read;
 };
 
-ClusterDevice readDevice(const Json &json, std::string &mistake) {
+ClusterDevice readDevice(const OrderedJson &json, std::string &mistake) {
   ObjectReader reader(json, "its 'device'", mistake);
   ClusterDevice device;
   device.name = reader.readText("name");
@@ -113,7 +113,7 @@ ClusterDevice readDevice(const Json &json, std::string &mistake) {
   return device;
 }
 
-LinkLevel readLevel(const Json &json, size_t index, size_t inner, std::string &mistake) {
+LinkLevel readLevel(const OrderedJson &json, size_t index, size_t inner, std::string &mistake) {
   ObjectReader reader(json, "level " + std::to_string(index) + " of its 'levels'", mistake);
   LinkLevel level;
   level.name = reader.readText("name");
@@ -132,20 +132,20 @@ LinkLevel readLevel(const Json &json, size_t index, size_t inner, std::string &m
 } // namespace
 
 Expected<Cluster> Cluster::parse(std::string_view text, const std::string &file) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  OrderedJson json = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
   std::string mistake;
   ObjectReader reader(json, "it", mistake);
   Cluster cluster;
   cluster.name = reader.readText("name");
   cluster.source = reader.readText("source");
-  if (const Json *device = reader.find("device"))
+  if (const OrderedJson *device = reader.find("device"))
     cluster.device = readDevice(*device, mistake);
   bool ring = reader.readText("routing", {"direct", "ring"}) == "ring";
   cluster.routing = ring ? Routing::Ring : Routing::Direct;
-  if (const Json *levels = reader.find("levels")) {
+  if (const OrderedJson *levels = reader.find("levels")) {
     if (!levels->is_array())
       reader.complain("has 'levels' that are no list");
-    for (const Json &level : *levels) {
+    for (const OrderedJson &level : *levels) {
       if (!mistake.empty())
         break;
       cluster.levels.push_back(readLevel(level, cluster.levels.size(), cluster.size(), mistake));
@@ -182,18 +182,18 @@ static double shorten(double number) {
 }
 
 std::string Cluster::toJson() const {
-  Json json = {{"name", name},
-               {"source", source},
-               {"device",
-                {{"name", device.name},
-                 {"target", device.target},
-                 {"memory_gib", shorten(double(device.memoryBytes) / gib)},
-                 {"f32_gflops", shorten(device.flops * 1e-9)},
-                 {"bf16_gflops", shorten(device.narrowFlops * 1e-9)},
-                 {"memory_gb_per_s", shorten(device.memoryRate * 1e-9)},
-                 {"efficiency", shorten(device.efficiency)}}},
-               {"routing", routing == Routing::Ring ? "ring" : "direct"},
-               {"levels", Json::array()}};
+  OrderedJson json = {{"name", name},
+                      {"source", source},
+                      {"device",
+                       {{"name", device.name},
+                        {"target", device.target},
+                        {"memory_gib", shorten(double(device.memoryBytes) / gib)},
+                        {"f32_gflops", shorten(device.flops * 1e-9)},
+                        {"bf16_gflops", shorten(device.narrowFlops * 1e-9)},
+                        {"memory_gb_per_s", shorten(device.memoryRate * 1e-9)},
+                        {"efficiency", shorten(device.efficiency)}}},
+                      {"routing", routing == Routing::Ring ? "ring" : "direct"},
+                      {"levels", OrderedJson::array()}};
   for (const LinkLevel &level : levels)
     json["levels"].push_back(
         {{"name", level.name},
@@ -201,7 +201,7 @@ std::string Cluster::toJson() const {
          {"alpha_us", shorten(level.alpha * 1e6)},
          {"gb_per_s", shorten(level.bytesPerSecond * 1e-9)},
          {"topology", level.topology == Topology::Switch ? kSwitch : kFullyConnected}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 //===----------------------------------------------------------------------===//

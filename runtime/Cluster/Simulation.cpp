@@ -19,17 +19,17 @@ struct TaskOrder {
 };
 
 /// Whether a task is a collective that sends something.
-bool communicates(const Task &task) {
+bool sends(const Task &task) {
   return task.transfer && task.transfer->kind != fb::CollectiveKind::AllSlice;
 }
 
-TaskOrder findOrder(const TaskList &list) {
+TaskOrder orderTasks(const TaskList &list) {
   TaskOrder order;
   order.streams.resize(1);
   for (uint32_t i = 0; i < list.size(); ++i) {
     order.streams.resize(std::max<size_t>(order.streams.size(), list[i].stream + 1));
     order.streams[list[i].stream].push_back(i);
-    if (communicates(list[i]))
+    if (sends(list[i]))
       order.transfers.push_back(i);
   }
   return order;
@@ -43,7 +43,7 @@ struct Arrival {
 
 /// Where the ranks of one group meet for the collectives of one of their streams. A rank comes to
 /// the next meeting when the one before is over, so there is one at a time.
-struct Meeting {
+struct SimulatedMeeting {
   std::vector<Arrival> arrivals;
 };
 
@@ -60,7 +60,7 @@ struct Group {
   const RankGroup *ranks;
   std::vector<size_t> players; ///< that come to its meetings
   Route route;
-  std::map<uint32_t, Meeting> meetings; ///< by stream
+  std::map<uint32_t, SimulatedMeeting> meetings; ///< by stream
 };
 
 /// Messages of one channel from one rank to another, which come in order.
@@ -181,7 +181,7 @@ public:
         continue;
       for (const TaskList *list : ranks[i].lists)
         if (!orders.contains(list))
-          orders[list] = findOrder(*list);
+          orders[list] = orderTasks(*list);
       for (uint32_t group = 0; group < ranks[i].groups.size(); ++group)
         states[i].groups.push_back(findGroup(i, group));
       states[i].time.exposed.resize(ranks[i].groups.size());
@@ -337,7 +337,7 @@ private:
       return nullptr;
     const Task &task = (*list)[tasks[at.next]];
     bool ready = std::ranges::all_of(task.waits, [&](uint32_t i) { return state.ends[i] >= 0; });
-    bool isNext = !ranks[rank].beginsInOrder || !communicates(task) ||
+    bool isNext = !ranks[rank].beginsInOrder || !sends(task) ||
                   state.order->transfers[state.transfers] == tasks[at.next];
     return ready && isNext ? &task : nullptr;
   }
@@ -349,7 +349,7 @@ private:
     double begin = at.time;
     for (uint32_t i : task.waits)
       begin = std::max(begin, state.ends[i]);
-    if (ranks[rank].beginsInOrder && communicates(task)) {
+    if (ranks[rank].beginsInOrder && sends(task)) {
       begin = state.lastTransfer = std::max(begin, state.lastTransfer);
       ++state.transfers;
     }

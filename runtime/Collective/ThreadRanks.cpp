@@ -13,7 +13,7 @@ namespace {
 
 /// Where the ranks of one group leave what the others read. A collective is two meetings: one when
 /// all have said where their parts are, one when all have read them.
-struct Meeting {
+struct ThreadMeeting {
   std::vector<std::span<const std::byte>> parts; ///< by place
   size_t arrived = 0;
   uint64_t round = 0; ///< meetings so far
@@ -26,7 +26,7 @@ struct Shared {
   const size_t ranks;
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<std::vector<size_t>, Meeting> meetings; ///< by group
+  std::map<std::vector<size_t>, ThreadMeeting> meetings; ///< by group
   /// What was sent and is not yet received, by sender, receiver and channel.
   std::map<std::tuple<size_t, size_t, uint32_t>, std::deque<std::span<const std::byte>>> messages;
   std::optional<size_t> failed; ///< the first rank that ended with an error
@@ -47,7 +47,7 @@ public:
 
   Expected<void> allGather(const RankGroup &group, std::span<const std::byte> part,
                            std::span<std::byte> all) override {
-    return meet(group, part, [&](const Meeting &meeting) {
+    return meet(group, part, [&](const ThreadMeeting &meeting) {
       for (size_t i = 0; i < group.size(); ++i)
         std::ranges::copy(meeting.parts[i], all.begin() + static_cast<ptrdiff_t>(i * part.size()));
     });
@@ -56,7 +56,7 @@ public:
   Expected<void> allToAll(const RankGroup &group, std::span<const std::byte> in,
                           std::span<std::byte> out) override {
     size_t bytes = in.size() / group.size();
-    return meet(group, in, [&](const Meeting &meeting) {
+    return meet(group, in, [&](const ThreadMeeting &meeting) {
       for (size_t i = 0; i < group.size(); ++i)
         std::ranges::copy(meeting.parts[i].subspan(group.place * bytes, bytes),
                           out.begin() + static_cast<ptrdiff_t>(i * bytes));
@@ -65,7 +65,7 @@ public:
 
   Expected<void> allReduce(const RankGroup &group, std::span<const std::byte> in,
                            std::span<std::byte> out, DType type) override {
-    return meet(group, in, [&](const Meeting &meeting) { add(meeting.parts, out, type); });
+    return meet(group, in, [&](const ThreadMeeting &meeting) { add(meeting.parts, out, type); });
   }
 
   Expected<void> send(size_t to, uint32_t channel, std::span<const std::byte> bytes) override {
@@ -104,7 +104,7 @@ public:
   Expected<void> advance() override { return {}; }
 
   Expected<void> barrier() override {
-    return meet(makeWholeGroup(*this), {}, [](const Meeting &) {});
+    return meet(makeWholeGroup(*this), {}, [](const ThreadMeeting &) {});
   }
 
   void abandon(const Error &error) override {
@@ -123,15 +123,16 @@ private:
   /// read them.
   template <typename Read>
   Expected<void> meet(const RankGroup &group, std::span<const std::byte> part, Read read) {
-    SINTER_TRY(const Meeting *meeting, arrive(group, &part));
+    SINTER_TRY(const ThreadMeeting *meeting, arrive(group, &part));
     read(*meeting);
     SINTER_TRY(meeting, arrive(group, nullptr));
     return {};
   }
 
-  Expected<const Meeting *> arrive(const RankGroup &group, const std::span<const std::byte> *part) {
+  Expected<const ThreadMeeting *> arrive(const RankGroup &group,
+                                         const std::span<const std::byte> *part) {
     std::unique_lock lock(shared.mutex);
-    Meeting &meeting = shared.meetings[group.ranks];
+    ThreadMeeting &meeting = shared.meetings[group.ranks];
     meeting.parts.resize(group.size());
     if (part)
       meeting.parts[group.place] = *part;

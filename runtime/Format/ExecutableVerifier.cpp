@@ -18,7 +18,7 @@ namespace {
 constexpr int deepestTable = 16;
 constexpr int mostTables = 1 << 24;
 
-constexpr const char *remedy = "compile the model again";
+constexpr const char *executableRemedy = "compile the model again";
 
 // What kernels may ask of a GPU; the driver knows the device's own limits.
 constexpr uint32_t mostThreads = 1024, mostSharedBytes = 256 << 10;
@@ -403,7 +403,7 @@ Expected<const fb::Executable *> verifyExecutable(std::span<const std::byte> fla
     sound = fb::VerifyExecutableBuffer(verifier);
   }
   if (!sound)
-    return fail(std::string(source), "is not a well-formed executable", remedy);
+    return fail(std::string(source), "is not a well-formed executable", executableRemedy);
   const fb::Executable *executable = fb::GetExecutable(data);
   SINTER_CHECK(Verifier(*executable, source).run());
   return executable;

@@ -7,7 +7,7 @@ namespace sinter::runtime {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char *remedy = "delete this checkpoint";
+constexpr const char *stateRemedy = "delete this checkpoint";
 
 /// What a run did that does not say so: by older versions, in which it was no option.
 const std::map<std::string, std::string, std::less<>> kBeforeWritten = {
@@ -40,10 +40,10 @@ std::string RunState::toJson() const {
 Expected<RunState> RunState::parse(std::string_view text, const std::string &source) {
   Json json = parseJson(text);
   if (!json.is_object() || json.value("format", Json()) != 1)
-    return fail(source, "it is no run's state of format 1", remedy);
+    return fail(source, "it is no run's state of format 1", stateRemedy);
   std::optional<uint64_t> step = findCount(json, "step"), updates = findCount(json, "updates");
   if (!step || !updates || *updates > *step)
-    return fail(source, "its 'step' and 'updates' are missing or do not agree", remedy);
+    return fail(source, "its 'step' and 'updates' are missing or do not agree", stateRemedy);
   RunState state;
   state.step = *step;
   state.updates = *updates;
@@ -54,15 +54,15 @@ Expected<RunState> RunState::parse(std::string_view text, const std::string &sou
     auto scale = count ? scaler->find("scale") : scaler->end();
     if (!count || scale == scaler->end() || !scale->is_number() ||
         !std::isfinite(scale->get<float>()) || scale->get<float>() <= 0)
-      return fail(source, "its 'scaler' is none", remedy);
+      return fail(source, "its 'scaler' is none", stateRemedy);
     state.scaler = LossScalerState{scale->get<float>(), *count};
   }
   auto options = json.find("options");
   if (options == json.end() || !options->is_object())
-    return fail(source, "it has no 'options'", remedy);
+    return fail(source, "it has no 'options'", stateRemedy);
   for (const auto &[name, value] : options->items()) {
     if (!value.is_string())
-      return fail(source, "its option '" + name + "' is no text", remedy);
+      return fail(source, "its option '" + name + "' is no text", stateRemedy);
     state.options[toId(name)] = value.get<std::string>();
   }
   return state;

@@ -7,7 +7,7 @@ namespace sinter::runtime {
 namespace {
 
 using Shape = std::vector<int64_t>;
-constexpr const char *remedy = "compile the model for training again";
+constexpr const char *programRemedy = "compile the model for training again";
 
 template <typename T> void assign(T *input, double value) {
   if (input)
@@ -41,7 +41,8 @@ Expected<TrainProgram> TrainProgram::find(const Session &session, std::string_vi
 Expected<void> TrainProgram::bindInput(const Session &session, const std::string &name,
                                        const Shape &microbatch) {
   auto bad = [&](const std::string &why) {
-    return fail(session.getExecutable().getName(), "its input '" + name + "' " + why, remedy);
+    return fail(session.getExecutable().getName(), "its input '" + name + "' " + why,
+                programRemedy);
   };
   const std::pair<const char *, std::span<int32_t> *> arrays[] = {
       {"tokens", &tokens}, {"targets", &targets}, {"first", &first}, {"seed", &seed}};
@@ -81,7 +82,7 @@ Expected<void> TrainProgram::bindOutputs(const Session &session, std::string_vie
       SINTER_TRY(TensorView view, session.output(program, output, DType::F32));
       if (view.bytes.size() != sizeof(float))
         return fail(session.getExecutable().getName(),
-                    "its output '" + std::string(output) + "' is no single number", remedy);
+                    "its output '" + std::string(output) + "' is no single number", programRemedy);
       *value = view.as<float>().data();
     }
   return {};
@@ -173,7 +174,7 @@ Expected<TrainPrograms> TrainPrograms::find(const Session &session, const StepPl
   if (!whole)
     return fail(executable.getName(),
                 "its programs lack tokens, 'loss' or 'grad_norm', or do not fit each other",
-                remedy);
+                programRemedy);
   return programs;
 }
 

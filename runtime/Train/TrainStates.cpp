@@ -108,13 +108,6 @@ std::vector<std::pair<size_t, std::vector<int64_t>>> chooseWriters(const fb::Exe
   return writers;
 }
 
-std::string describe(std::string_view dtype, const std::vector<int64_t> &shape) {
-  std::string text = std::string(dtype) + " [";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 // The elements of `source` as f32.
 void convert(const StoredTensor &source, std::span<std::byte> out) {
   if (source.decoder)
@@ -143,8 +136,8 @@ Expected<void> copyWeight(const TensorToWrite &parameter, const WeightSource &we
   bool whole = stored->decoder ? stored->dtype == DType::F32 : stored->data.size() == bytes;
   if (!known || stored->shape != parameter.shape || !whole)
     return fail(what,
-                "is " + describe(nameOf(stored->dtype), stored->shape) +
-                    " in the weights, the model has " + describe("F32", parameter.shape),
+                "is " + describeTensor(nameOf(stored->dtype), stored->shape) +
+                    " in the weights, the model has " + describeTensor("F32", parameter.shape),
                 "give the weights of this model");
   convert(*stored, out);
   weights.release(parameter.name);

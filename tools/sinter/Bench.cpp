@@ -11,12 +11,12 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<StepModeOptions> {
+struct BenchCommandOptions : CommandOptions<StepModeOptions> {
   Repetition repetition;
 };
 } // namespace
 
-static void report(const Options &options, const BenchResult &result) {
+static void report(const BenchCommandOptions &options, const BenchResult &result) {
   double median = result.getMedian();
   nlohmann::json object = {
       {"mode", options.mode.mode},
@@ -65,7 +65,7 @@ static void report(const Options &options, const BenchResult &result) {
   printLimits(result.limits, result.limitsAreMeasured);
 }
 
-static Expected<void> run(const Options &options) {
+static Expected<void> runBench(const BenchCommandOptions &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(BenchResult result, bench(model, options, options.repetition));
   report(options, result);
@@ -74,7 +74,7 @@ static Expected<void> run(const Options &options) {
 
 void sinter::cli::addBench(CLI::App &program) {
   CLI::App *command = addCommand(program, "bench", "Measures a step: medians after a warm-up");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchCommandOptions>();
   addStepModeFlags(*command, *options);
   addRankFlags(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
@@ -83,6 +83,6 @@ void sinter::cli::addBench(CLI::App &program) {
       ->check(wholeNumber(0, 1 << 20));
   command->callback([options, command] {
     options->given = listGiven(*command);
-    finish(runOnRanks(*options, [&] { return run(*options); }));
+    finish(runOnRanks(*options, [&] { return runBench(*options); }));
   });
 }

@@ -49,7 +49,7 @@ static void printTable(const std::vector<CacheFile> &files) {
   table.print();
 }
 
-static Expected<void> run(const CacheOptions &options) {
+static Expected<void> runCache(const CacheOptions &options) {
   SINTER_TRY(Cache cache, Cache::standard());
   std::vector<CacheFile> removed;
   if (options.clear)
@@ -96,5 +96,5 @@ What can be made again is kept in $SINTER_CACHE_DIR, else $XDG_CACHE_HOME/sinter
 ~/.cache/sinter: executables of a request, machine code of a processor's kernels, whatever
 executable they are of, and kernels of a GPU. Beyond $SINTER_CACHE_LIMIT (a size, as 500MB; 4GiB
 where it is not set, 0 keeps nothing) what was not used for longest goes.)");
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] { finish(runCache(*options)); });
 }

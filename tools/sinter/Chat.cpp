@@ -20,7 +20,7 @@ using namespace sinter::cli;
 using runtime::StopReason;
 
 namespace {
-struct Options : CommandOptions<RunOptions> {
+struct ChatCommandOptions : CommandOptions<RunOptions> {
   ChatOptions chat;
 };
 
@@ -186,7 +186,7 @@ Expected<void> Conversation::hold() {
   return flushOutput();
 }
 
-static Expected<void> run(Options &options) {
+static Expected<void> runChat(ChatCommandOptions &options) {
   constexpr int64_t kPositions = 4096, kChunk = 128;
   ChatOptions &chat = options.chat;
   chat.observer = options.observer;
@@ -206,22 +206,22 @@ static Expected<void> run(Options &options) {
   return Conversation(*opened, options.communicator).hold();
 }
 
-static constexpr char kFooter[] = R"(
+static constexpr char kChatFooter[] = R"(
 Every line is a message. /clear begins a new conversation, /exit or the end of the input ends it;
 Ctrl-C ends an answer. The KV cache holds the whole conversation: 4096 positions, or as many as the
 model has, unless --max-seq says otherwise.)";
 
 void sinter::cli::addChat(CLI::App &program) {
   CLI::App *command = addCommand(program, "chat", "Holds a conversation");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChatCommandOptions>();
   addModel(*command, options->model);
   addRunFlags(*command, *options, options->json);
   command->remove_option(command->get_option("--json"));
   addRankFlags(*command, *options);
   addOptions<RunOptions>(*command, *options, {"cache_dtype", "seed", "max_seq"});
   addOptions(*command, options->chat);
-  command->footer(kFooter);
+  command->footer(kChatFooter);
   command->callback([options] {
-    finish(runOnRanks(*options, [&] { return run(*options); }, RankControl::Converses));
+    finish(runOnRanks(*options, [&] { return runChat(*options); }, RankControl::Converses));
   });
 }

@@ -16,13 +16,13 @@ using namespace sinter::cli;
 namespace fs = std::filesystem;
 
 namespace {
-struct Options : CommandOptions<TrainOptions> {
+struct CompareCommandOptions : CommandOptions<TrainOptions> {
   std::vector<std::string> models;
   std::string html;
 };
 
 /// One model's run.
-struct Outcome {
+struct TrainedModel {
   std::string name;
   int64_t parameters = 0;
   double flops = 0, stepMs = 0, tokensPerSecond = 0, mfu = 0, seconds = 0;
@@ -47,9 +47,9 @@ static double getMedian(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-static Expected<Outcome> trainOne(const Model &model, const std::string &name,
-                                  TrainOptions options) {
-  Outcome outcome;
+static Expected<TrainedModel> trainOne(const Model &model, const std::string &name,
+                                       TrainOptions options) {
+  TrainedModel outcome;
   outcome.name = name;
   for (Curve *curve : {&outcome.losses, &outcome.validationLosses, &outcome.overTime})
     curve->name = name;
@@ -88,11 +88,11 @@ static Expected<Outcome> trainOne(const Model &model, const std::string &name,
   return outcome;
 }
 
-static constexpr const char *kHeading[] = {"model",       "parameters", "FLOPs/step",
-                                           "step ms",     "tokens/s",   "MFU",
-                                           "peak memory", "loss",       "val. loss"};
+static constexpr const char *kCompareHeading[] = {"model",       "parameters", "FLOPs/step",
+                                                  "step ms",     "tokens/s",   "MFU",
+                                                  "peak memory", "loss",       "val. loss"};
 
-static std::vector<std::string> makeRow(const Outcome &outcome) {
+static std::vector<std::string> makeRow(const TrainedModel &outcome) {
   return {outcome.name,
           formatCount(double(outcome.parameters)),
           formatCount(outcome.flops),
@@ -104,7 +104,7 @@ static std::vector<std::string> makeRow(const Outcome &outcome) {
           outcome.validationLoss ? formatNumber(*outcome.validationLoss, 4) : "-"};
 }
 
-static nlohmann::ordered_json describe(const Outcome &outcome) {
+static nlohmann::ordered_json describe(const TrainedModel &outcome) {
   nlohmann::ordered_json object = {{"model", outcome.name},
                                    {"parameters", outcome.parameters},
                                    {"flops_per_step", outcome.flops},
@@ -119,22 +119,23 @@ static nlohmann::ordered_json describe(const Outcome &outcome) {
   return object;
 }
 
-static Chart makeLossChart(const std::vector<Outcome> &outcomes) {
+static Chart makeLossChart(const std::vector<TrainedModel> &outcomes) {
   Chart chart{"Training loss", "step", "", {}};
-  for (const Outcome &outcome : outcomes)
+  for (const TrainedModel &outcome : outcomes)
     chart.curves.push_back(thinOut(outcome.losses));
   return chart;
 }
 
-static std::string renderPage(const Options &options, std::vector<Outcome> outcomes) {
+static std::string renderPage(const CompareCommandOptions &options,
+                              std::vector<TrainedModel> outcomes) {
   Report report;
   report.title = std::to_string(outcomes.size()) + " models side by side";
   report.summary = std::to_string(options.steps) +
                    " steps each, on the same tokens in the same order, from the same seed";
   Chart losses = makeLossChart(outcomes), overTime{"Training loss", "second", "", {}};
   Chart validation{"Validation loss", "step", "", {}};
-  Section table{"At the end", {std::begin(kHeading), std::end(kHeading)}, {}};
-  for (Outcome &outcome : outcomes) {
+  Section table{"At the end", {std::begin(kCompareHeading), std::end(kCompareHeading)}, {}};
+  for (TrainedModel &outcome : outcomes) {
     table.rows.push_back(makeRow(outcome));
     overTime.curves.push_back(thinOut(std::move(outcome.overTime)));
     validation.curves.push_back(std::move(outcome.validationLosses));
@@ -157,7 +158,7 @@ static std::vector<std::string> chooseNames(const std::vector<std::string> &path
   return std::ranges::adjacent_find(sorted) == sorted.end() ? names : paths;
 }
 
-static Expected<void> run(Options &options) {
+static Expected<void> runCompare(CompareCommandOptions &options) {
   // All of them are opened before the first is trained: a mistake in the last is found at once.
   std::vector<Model> models;
   int64_t shortest = INT64_MAX;
@@ -172,19 +173,19 @@ static Expected<void> run(Options &options) {
   for (const Model &model : models)
     SINTER_CHECK(makeTrainRequest(model, options, options.chunk, false));
   std::vector<std::string> names = chooseNames(options.models);
-  std::vector<Outcome> outcomes;
+  std::vector<TrainedModel> outcomes;
   for (size_t i = 0; i < models.size(); ++i) {
-    SINTER_TRY(Outcome outcome, trainOne(models[i], names[i], options));
+    SINTER_TRY(TrainedModel outcome, trainOne(models[i], names[i], options));
     outcomes.push_back(std::move(outcome));
   }
   if (options.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Outcome &outcome : outcomes)
+    for (const TrainedModel &outcome : outcomes)
       list.push_back(describe(outcome));
     printJson(nlohmann::ordered_json{{"steps", options.steps}, {"models", list}});
   } else {
-    Table table({std::begin(kHeading), std::end(kHeading)});
-    for (const Outcome &outcome : outcomes)
+    Table table({std::begin(kCompareHeading), std::end(kCompareHeading)});
+    for (const TrainedModel &outcome : outcomes)
       table.addRow(makeRow(outcome));
     table.print();
     std::printf("\n%s", renderTextPlot(makeLossChart(outcomes)).c_str());
@@ -195,7 +196,7 @@ static Expected<void> run(Options &options) {
   return writeFileAtomically(options.html, std::as_bytes(std::span(page)));
 }
 
-static constexpr char kFooter[] = R"(
+static constexpr char kCompareFooter[] = R"(
 Each model is trained with the same options on the same tokens in the same order, nothing is kept.
 "loss" is the mean of the last tenth of the steps, "val. loss" the last evaluation's; FLOPs and MFU
 are those of sinter train --help; step ms is the median. The training losses are plotted below the
@@ -208,7 +209,7 @@ Example:
 void sinter::cli::addCompare(CLI::App &program) {
   CLI::App *command =
       addCommand(program, "compare", "Trains several models under the same conditions");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareCommandOptions>();
   command
       ->add_option("MODELS", options->models,
                    "config.json files (random weights) or Hugging Face directories")
@@ -226,6 +227,6 @@ void sinter::cli::addCompare(CLI::App &program) {
       ->group(group)
       ->type_name("FILE");
   command->get_option("--json")->group(group);
-  command->footer(kFooter);
-  command->callback([options] { finish(run(*options)); });
+  command->footer(kCompareFooter);
+  command->callback([options] { finish(runCompare(*options)); });
 }

@@ -15,7 +15,7 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<RunOptions> {
+struct CompileCommandOptions : CommandOptions<RunOptions> {
   const CLI::App *command = nullptr;
   std::string output;
   bool embedWeights = false, sourceOnly = false;
@@ -23,7 +23,8 @@ struct Options : CommandOptions<RunOptions> {
 } // namespace
 
 /// The request for the programs that --entry names.
-static Expected<CompileRequest> makeEntriesRequest(const Model &model, Options &options) {
+static Expected<CompileRequest> makeEntriesRequest(const Model &model,
+                                                   CompileCommandOptions &options) {
   auto given = listGiven(*options.command);
   // A text says itself what it is; a training step shares nothing with what generates.
   if (model.text && !given.contains("entry")) {
@@ -54,7 +55,7 @@ static Expected<CompileRequest> makeEntriesRequest(const Model &model, Options &
 }
 
 /// Fails where options of what is printed and of what is written do not go together.
-static Expected<void> checkOutput(const Options &options, bool prints) {
+static Expected<void> checkOutput(const CompileCommandOptions &options, bool prints) {
   if (!prints && options.output.empty())
     return fail("sinter compile", "there is nowhere to write to", "give -o FILE.sinter or --emit");
   if (!prints && options.elidesConstants)
@@ -69,7 +70,7 @@ static Expected<void> checkOutput(const Options &options, bool prints) {
 }
 
 /// Says what was written, where --json asks for that.
-static void describe(const Options &options, const CompileRequest &request) {
+static void describe(const CompileCommandOptions &options, const CompileRequest &request) {
   if (!options.json)
     return;
   std::error_code failed;
@@ -79,7 +80,7 @@ static void describe(const Options &options, const CompileRequest &request) {
                                    {"entries", request.options.entries}});
 }
 
-static Expected<void> run(Options &options) {
+static Expected<void> runCompile(CompileCommandOptions &options) {
   bool prints = !options.emit.empty() || !options.stopAfter.empty();
   SINTER_CHECK(checkOutput(options, prints));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
@@ -108,7 +109,7 @@ static Expected<void> run(Options &options) {
 
 void sinter::cli::addCompile(CLI::App &program) {
   CLI::App *command = addCommand(program, "compile", "Compiles a model ahead of time");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompileCommandOptions>();
   options->command = command;
   addModelFlags(*command, *options);
   command->add_option("-o,--output", options->output,
@@ -122,5 +123,5 @@ void sinter::cli::addCompile(CLI::App &program) {
   command->add_flag("--source-only", options->sourceOnly,
                     "for a GPU: carry the kernels' source alone; they are compiled where it runs");
   addTrainingFlags(*command, *options);
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] { finish(runCompile(*options)); });
 }

@@ -49,7 +49,7 @@ static nlohmann::json describeGpu() {
   return report;
 }
 
-static void print(const nlohmann::json &device) {
+static void printDevice(const nlohmann::json &device) {
   std::string line = device["target"];
   line.resize(std::max<size_t>(line.size() + 1, 12), ' ');
   if (device.contains("missing"))
@@ -68,17 +68,17 @@ static void printDevices(bool asJson) {
     printJson(nlohmann::json{{"devices", devices}});
   else
     for (const nlohmann::json &device : devices)
-      print(device);
+      printDevice(device);
 }
 
 namespace {
-struct Options : CommandOptions<RunOptions> {
+struct DevicesCommandOptions : CommandOptions<RunOptions> {
   bool measuresLinks = false;
 };
 } // namespace
 
 /// Prints a cluster's description of what the ranks of this job are and how they are linked.
-static Expected<void> measureLinks(const Options &options) {
+static Expected<void> measureLinks(const DevicesCommandOptions &options) {
   std::optional<runtime::LaunchedRank> launched = runtime::findLaunchedRank();
   if (!options.communicator || !launched)
     return fail("`measure_links`", "there is one rank", "give `ranks` 2, or start it by mpirun");
@@ -91,7 +91,7 @@ static Expected<void> measureLinks(const Options &options) {
   return {};
 }
 
-static Expected<void> run(Options &options) {
+static Expected<void> runDevices(DevicesCommandOptions &options) {
   if (!options.measuresLinks) {
     if (options.ranks != 0)
       return fail("`ranks` " + std::to_string(options.ranks), "is for `measure_links`",
@@ -113,7 +113,7 @@ static Expected<void> run(Options &options) {
 
 void sinter::cli::addDevices(CLI::App &program) {
   CLI::App *command = addCommand(program, "devices", "What this machine can run on");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DevicesCommandOptions>();
   command->add_flag("--json", options->json, "print one machine-readable object");
   command->add_flag(
       "--measure-links", options->measuresLinks,
@@ -123,5 +123,5 @@ void sinter::cli::addDevices(CLI::App &program) {
   addRankFlags(*command, *options);
   command->get_option("--ranks")->description(
       "with --measure-links: ranks to start on this machine (default: one a processor)");
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] { finish(runDevices(*options)); });
 }

@@ -19,7 +19,7 @@ static void print(const Evaluation &result) {
   table.print();
 }
 
-static Expected<void> run(const CommandOptions<EvaluateOptions> &options) {
+static Expected<void> runEval(const CommandOptions<EvaluateOptions> &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(Evaluation result, evaluate(model, options));
   if (!options.json) {
@@ -37,7 +37,7 @@ static Expected<void> run(const CommandOptions<EvaluateOptions> &options) {
   return {};
 }
 
-static constexpr char kFooter[] = R"(
+static constexpr char kEvalFooter[] = R"(
 The data are cut into windows of --seq + 1 tokens, of which the last is the first of the next, so
 that every token but the first of all is predicted once, from those before it in its window.
 "loss" is the mean cross-entropy in nats, "perplexity" its exponential; "bits_per_byte" the sum in
@@ -56,6 +56,6 @@ void sinter::cli::addEval(CLI::App &program) {
   EvaluateOptions::visitOwn(
       evaluated, [&](const OptionInfo &info, auto &value) { addFlag(*command, info, value); });
   command->get_option("--data")->required();
-  command->footer(kFooter);
-  command->callback([options] { finish(runOnRanks(*options, [&] { return run(*options); })); });
+  command->footer(kEvalFooter);
+  command->callback([options] { finish(runOnRanks(*options, [&] { return runEval(*options); })); });
 }

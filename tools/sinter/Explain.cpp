@@ -16,7 +16,7 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<StepModeOptions> {
+struct ExplainCommandOptions : CommandOptions<StepModeOptions> {
   bool all = false;
 };
 
@@ -95,7 +95,7 @@ static void print(const std::vector<Decision> &decisions, bool all) {
     std::printf("%zu more decisions that matter less: --all\n", groups.size() - shown);
 }
 
-static Expected<void> run(const Options &options) {
+static Expected<void> runExplain(const ExplainCommandOptions &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(std::vector<Decision> found, explain(model, options));
   if (options.json) {
@@ -120,12 +120,12 @@ static Expected<void> run(const Options &options) {
 void sinter::cli::addExplain(CLI::App &program) {
   CLI::App *command = addCommand(
       program, "explain", "Every fusion formed or declined, with the predicted cost of both sides");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainCommandOptions>();
   addStepModeFlags(*command, *options);
   command->add_flag("--all", options->all,
                     "all decisions, not only those whose sides differ most in predicted cost");
   command->callback([options, command] {
     options->given = listGiven(*command);
-    finish(run(*options));
+    finish(runExplain(*options));
   });
 }

@@ -10,7 +10,7 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<RunOptions> {
+struct GenerateCommandOptions : CommandOptions<RunOptions> {
   GenerateFlags flags;
 };
 } // namespace
@@ -24,7 +24,7 @@ static Expected<int64_t> countTokens(const Model &model, const GenerateOptions &
   return static_cast<int64_t>(ids.size());
 }
 
-static Expected<void> run(Options &options) {
+static Expected<void> runGenerate(GenerateCommandOptions &options) {
   if (options.batch != 1)
     return fail("--batch " + std::to_string(options.batch), "there is one prompt to go on from",
                 "leave the option out");
@@ -44,9 +44,10 @@ static Expected<void> run(Options &options) {
 
 void sinter::cli::addGenerate(CLI::App &program) {
   CLI::App *command = addCommand(program, "generate", "Continues a prompt");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateCommandOptions>();
   addModelFlags(*command, *options);
   addRankFlags(*command, *options);
   addGenerateFlags(*command, options->flags);
-  command->callback([options] { finish(runOnRanks(*options, [&] { return run(*options); })); });
+  command->callback(
+      [options] { finish(runOnRanks(*options, [&] { return runGenerate(*options); })); });
 }

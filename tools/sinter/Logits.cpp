@@ -13,7 +13,7 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<RunOptions> {
+struct LogitsCommandOptions : CommandOptions<RunOptions> {
   std::string tokens, output;
   int64_t chunk = 512;
 };
@@ -35,7 +35,7 @@ static std::string makeNpy(std::span<const float> values, int64_t rows, int64_t 
   return file;
 }
 
-static Expected<void> run(const Options &options) {
+static Expected<void> runLogits(const LogitsCommandOptions &options) {
   SINTER_TRY(std::vector<int32_t> ids, parseIds(options.tokens));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(Logits logits, computeLogits(model, options, ids, options.chunk));
@@ -44,20 +44,20 @@ static Expected<void> run(const Options &options) {
   std::string file = makeNpy(logits.values, logits.rows, logits.vocabulary);
   SINTER_CHECK(writeFileAtomically(options.output, std::as_bytes(std::span(file))));
   if (options.json)
-    printJson(nlohmann::ordered_json{{"output", options.output},
-                                     {"rows", logits.rows},
-                                     {"vocabulary", logits.vocabulary}});
+    printJson(nlohmann::ordered_json{
+        {"output", options.output}, {"rows", logits.rows}, {"vocabulary", logits.vocabulary}});
   return {};
 }
 
 void sinter::cli::addLogits(CLI::App &program) {
   CLI::App *command = addCommand(program, "logits", "Writes the logits at every position");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LogitsCommandOptions>();
   addModelFlags(*command, *options);
   addRankFlags(*command, *options);
   command->add_option("--tokens", options->tokens, "ids, comma-separated")->required();
   command->add_option("-o,--output", options->output, "NumPy file to write")->required();
   command->add_option("--chunk", options->chunk, "tokens taken at a time")
       ->check(wholeNumber(1, 1 << 20));
-  command->callback([options] { finish(runOnRanks(*options, [&] { return run(*options); })); });
+  command->callback(
+      [options] { finish(runOnRanks(*options, [&] { return runLogits(*options); })); });
 }

@@ -14,7 +14,7 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<PlanOptions> {
+struct PlanCommandOptions : CommandOptions<PlanOptions> {
   std::string html;
 };
 } // namespace
@@ -71,7 +71,7 @@ static void printLayouts(const nlohmann::json &layouts) {
   std::printf("\n");
 }
 
-static void print(const nlohmann::json &report) {
+static void printReport(const nlohmann::json &report) {
   if (report.contains("layouts"))
     printLayouts(report["layouts"]);
   if (report.contains("plans")) {
@@ -114,7 +114,7 @@ static void print(const nlohmann::json &report) {
   printPrediction(report["prediction"], report);
 }
 
-static Expected<void> run(const Options &options) {
+static Expected<void> runPlan(const PlanCommandOptions &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(nlohmann::json report, planStep(model, options));
   if (!options.html.empty()) {
@@ -125,14 +125,14 @@ static Expected<void> run(const Options &options) {
   if (options.json)
     printJson(report);
   else
-    print(report);
+    printReport(report);
   return {};
 }
 
 void sinter::cli::addPlan(CLI::App &program) {
   CLI::App *command =
       addCommand(program, "plan", "Memory and predicted time of a step, without running");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanCommandOptions>();
   addStepModeFlags(*command, *options);
   command->add_option("--html", options->html, "page with a picture of the arena over time");
   command->add_flag("--find-batch", options->findBatch,
@@ -143,6 +143,6 @@ void sinter::cli::addPlan(CLI::App &program) {
   command->add_flag("--validate", options->validates, "train: the run has validation data");
   command->callback([options, command] {
     options->given = listGiven(*command);
-    finish(run(*options));
+    finish(runPlan(*options));
   });
 }

@@ -13,7 +13,7 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<ProfileOptions> {
+struct ProfileCommandOptions : CommandOptions<ProfileOptions> {
   Repetition repetition;
 };
 
@@ -59,7 +59,7 @@ static nlohmann::json describe(const Rows &rows, double totalNs, int64_t runs, b
   return list;
 }
 
-static Expected<void> run(const Options &options) {
+static Expected<void> runProfile(const ProfileCommandOptions &options) {
   SINTER_TRY(ProfileResult result, profile(options.model, options, options.repetition));
   bool training = options.isTraining();
   if (!options.json) {
@@ -95,7 +95,7 @@ void sinter::cli::addProfile(CLI::App &program) {
   CLI::App *command = addCommand(program, "profile",
                                  "Measured time per op and layer against the roofline, of a "
                                  "model or of a graph with one entry (.mlir)");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileCommandOptions>();
   addStepModeFlags(*command, *options);
   addRankFlags(*command, *options);
   command->add_option("--iters", options->repetition.iterations, "counted repetitions")
@@ -106,6 +106,6 @@ void sinter::cli::addProfile(CLI::App &program) {
   command->add_option("--trace", options->trace, "Chrome/Perfetto trace to write");
   command->callback([options, command] {
     options->given = listGiven(*command);
-    finish(runOnRanks(*options, [&] { return run(*options); }));
+    finish(runOnRanks(*options, [&] { return runProfile(*options); }));
   });
 }

@@ -71,7 +71,7 @@ static void printTable(const Quantization &result, const QuantizeOptions &option
               formatNumber(result.bitsPerWeight, 3).c_str());
 }
 
-static Expected<void> run(const CommandOptions<QuantizeOptions> &options) {
+static Expected<void> runQuantize(const CommandOptions<QuantizeOptions> &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(Quantization result, quantize(model, options));
   if (options.json)
@@ -81,7 +81,7 @@ static Expected<void> run(const CommandOptions<QuantizeOptions> &options) {
   return {};
 }
 
-static constexpr char kFooter[] = R"(
+static constexpr char kQuantizeFooter[] = R"(
 DIR becomes a Hugging Face directory in the format of compressed-tensors, which Sinter and transformers
 read. Layers are quantized one group after the other, a group being those of one input. Embeddings,
 the head, norms and biases stay as they are. GPT-2's layers are stored as [out, in], which of the two
@@ -100,6 +100,6 @@ void sinter::cli::addQuantize(CLI::App &program) {
       quantized, [&](const OptionInfo &info, auto &value) { addFlag(*command, info, value); });
   command->get_option("--scheme")->required();
   command->get_option("--out")->required();
-  command->footer(kFooter);
-  command->callback([options] { finish(run(*options)); });
+  command->footer(kQuantizeFooter);
+  command->callback([options] { finish(runQuantize(*options)); });
 }

@@ -30,7 +30,7 @@ static Expected<Tokenizer> openTokenizerOf(const std::filesystem::path &path) {
   return model.openTokenizer();
 }
 
-static Expected<void> run(const TokenizeOptions &options) {
+static Expected<void> runTokenize(const TokenizeOptions &options) {
   SINTER_TRY(Tokenizer tokenizer, openTokenizerOf(options.model));
   if (*options.decodeOption) {
     SINTER_TRY(std::vector<int32_t> ids, parseIds(options.decode));
@@ -71,5 +71,5 @@ void sinter::cli::addTokenize(CLI::App &program) {
   addCommonFlags(*command, options->common, options->json);
   options->textOption->excludes(options->fileOption)->excludes(options->decodeOption);
   options->fileOption->excludes(options->decodeOption);
-  command->callback([options] { finish(run(*options)); });
+  command->callback([options] { finish(runTokenize(*options)); });
 }

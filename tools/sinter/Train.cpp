@@ -20,7 +20,7 @@ using namespace sinter::cli;
 namespace fs = std::filesystem;
 
 namespace {
-using Options = CommandOptions<TrainOptions>;
+using TrainCommandOptions = CommandOptions<TrainOptions>;
 
 std::atomic<bool> stopRequested = false;
 
@@ -146,7 +146,7 @@ static Report makeReport(const std::string &name, TrainRun &run, const CLI::App 
                 {"training data", run.getFingerprint()},
                 {"parameters and optimizer", formatBytes(memory.session.state)},
                 {"planned memory", formatBytes(memory.getPeak())}};
-  Section options{"Options", {}, {}};
+  Section options{"TrainCommandOptions", {}, {}};
   for (const CLI::Option *option : command.get_options()) {
     std::string name = option->get_name(), value = option->get_default_str();
     if (option->count() != 0) {
@@ -163,7 +163,7 @@ static Report makeReport(const std::string &name, TrainRun &run, const CLI::App 
   return report;
 }
 
-static Expected<void> run(Options &options, const CLI::App &command) {
+static Expected<void> runTrain(TrainCommandOptions &options, const CLI::App &command) {
   catchSignals(options.communicator != nullptr);
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   std::optional<TrainProgress> progress;
@@ -211,7 +211,7 @@ static Expected<void> run(Options &options, const CLI::App &command) {
 
 /// Looks for the layout that the options ask for, and starts a rank for each device. Ranks are told
 /// what was found: each might find another.
-static Expected<std::vector<std::string>> findLayout(Options &options) {
+static Expected<std::vector<std::string>> findLayout(TrainCommandOptions &options) {
   if (options.where.layout.empty()) {
     bool hasDevices = options.where.devices != 0;
     if (hasDevices || !options.where.cluster.empty())
@@ -235,7 +235,7 @@ static Expected<std::vector<std::string>> findLayout(Options &options) {
   return std::vector<std::string>{"--grid", options.grid, "--zero", std::to_string(options.zero)};
 }
 
-static constexpr char kFooter[] = R"(
+static constexpr char kTrainFooter[] = R"(
 How it goes:
   The model is compiled into one training step, with its memory laid out beforehand.
   --out DIR ends as a Hugging Face directory: model.safetensors (float32), config.json, the
@@ -273,7 +273,7 @@ Examples:
 
 void sinter::cli::addTrain(CLI::App &program) {
   CLI::App *command = addCommand(program, "train", "Trains a model on text or token ids");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainCommandOptions>();
   addModel(*command, options->model);
   addTrainFlags(*command, *options, options->json);
   addRankFlags(*command, *options);
@@ -281,11 +281,11 @@ void sinter::cli::addTrain(CLI::App &program) {
   addOptions<TrainOptions>(*command, *options, {"out", "log", "save_every", "keep", "resume"});
   command->get_option("--out")->required();
   command->get_option("--json")->group("Output");
-  command->footer(kFooter);
+  command->footer(kTrainFooter);
   command->callback([options, command] {
     Expected<std::vector<std::string>> layout = findLayout(*options);
     finish(layout.map([](const auto &) {}));
     finish(runOnRanks(
-        *options, [&] { return run(*options, *command); }, RankControl::StopsSoftly, *layout));
+        *options, [&] { return runTrain(*options, *command); }, RankControl::StopsSoftly, *layout));
   });
 }

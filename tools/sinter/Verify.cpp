@@ -12,14 +12,14 @@ using namespace sinter;
 using namespace sinter::cli;
 
 namespace {
-struct Options : CommandOptions<VerifyModelsOptions> {
+struct VerifyCommandOptions : CommandOptions<VerifyModelsOptions> {
   std::string reproducer;
   std::string pass, after; ///< of verify-pass
 };
 } // namespace
 
 /// Adds the options of both commands, with MODEL as one that may be left out.
-static void addVerifyFlags(CLI::App &command, Options &options) {
+static void addVerifyFlags(CLI::App &command, VerifyCommandOptions &options) {
   addModelFlags(command, options);
   addOptions(command, options.training, {"fp8", "fp8_history", "fp8_margin"});
   command.get_option("MODEL")->required(false)->description(
@@ -88,8 +88,8 @@ static tl::unexpected<Error> makeError(const std::string &what, const Verdict &v
 
 /// Prints the verdicts. Fails where one is wrong, with a small module that shows it printed or
 /// written; errors begin with `what`.
-static Expected<void> run(const Options &options, const std::string &what,
-                          const VerifyRequest &verify) {
+static Expected<void> runVerify(const VerifyCommandOptions &options, const std::string &what,
+                                const VerifyRequest &verify) {
   std::optional<Model> model;
   if (!options.model.empty()) {
     SINTER_TRY(model, Model::open(options.model, options.observer));
@@ -118,11 +118,11 @@ void sinter::cli::addVerify(CLI::App &program) {
       "Checks the compiler on a model: what the executable of every entry computes on generated "
       "weights and inputs, beside the reference evaluator; where they differ, names the first "
       "pass that makes it so, the op and the layer");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyCommandOptions>();
   addVerifyFlags(*command, *options);
   command->callback([options] {
-    finish(run(*options, options->model.empty() ? "generated models" : options->model,
-               verifyPipeline));
+    finish(runVerify(*options, options->model.empty() ? "generated models" : options->model,
+                     verifyPipeline));
   });
 }
 
@@ -132,15 +132,15 @@ void sinter::cli::addVerifyPass(CLI::App &program) {
       "Checks a pass: what every entry computes before and after it on generated inputs, by the "
       "reference evaluator; of a pass behind Fusion what the executable computes, with and "
       "without it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyCommandOptions>();
   addVerifyFlags(*command, *options);
   command->add_option("--pass", options->pass, "argument of the pass, or all")->required();
   command->add_option("--after", options->after,
                       "phase after which a plugin's pass runs (default: Import)");
   command->callback([options] {
-    finish(run(*options, "--pass " + options->pass,
-               [&](const CompileRequest &request, const VerifyOptions &verify) {
-                 return verifyPass(request, options->pass, options->after, verify);
-               }));
+    finish(runVerify(*options, "--pass " + options->pass,
+                     [&](const CompileRequest &request, const VerifyOptions &verify) {
+                       return verifyPass(request, options->pass, options->after, verify);
+                     }));
   });
 }

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace sinter;
 
 /// Work items that a table is cut into, and what is not cut further: columns, bytes of rows.
-static constexpr int64_t kItems = 64, kColumns = 64, kRowBytes = 64 * 1024;
+static constexpr int64_t kItems = 64, kColumns = 64, kRangeBytes = 64 * 1024;
 
 namespace {
 class ScatterGenerator {
@@ -59,7 +59,7 @@ private:
   /// Items are ranges of rows.
   int64_t addRows() {
     int64_t bytes = width * op.getType().getElementTypeBitWidth() / 8;
-    int64_t range = std::max(llvm::divideCeil(rows, kItems), llvm::divideCeil(kRowBytes, bytes));
+    int64_t range = std::max(llvm::divideCeil(rows, kItems), llvm::divideCeil(kRangeBytes, bytes));
     emitLoop(begin, end, [&](Value item) {
       Value first = mul(item, range);
       Value last = arith::MinUIOp::create(builder, loc, add(first, index(range)), index(rows));

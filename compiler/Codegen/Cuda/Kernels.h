@@ -32,6 +32,8 @@
 
 namespace sinter {
 
+/// The most threads that a block may have.
+inline constexpr int64_t kLargestBlock = 1024;
 /// Name of the attribute with the threads of a block, on the tensor-level kernel.
 inline constexpr llvm::StringLiteral kBlockAttribute = "sinter.block";
 /// Name of the attribute with a block's bytes of dynamic shared memory, on the tensor-level kernel.

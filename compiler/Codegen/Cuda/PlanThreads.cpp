@@ -28,7 +28,7 @@ using namespace sinter;
 static constexpr int64_t kWarp = 32;
 /// Threads of a block, at least and at the most: more leave too few registers to each. Rows that
 /// fill the cache get more, so that fewer of them are worked on at a time.
-static constexpr int64_t kSmallBlock = 128, kLargeBlock = 512, kLargestBlock = 1024;
+static constexpr int64_t kSmallBlock = 128, kLargeBlock = 512;
 /// Threads that a multiprocessor holds.
 static constexpr int64_t kResidentThreads = 2048;
 /// Elements that a lane of a warp may have of a row, and a thread of a block should have.

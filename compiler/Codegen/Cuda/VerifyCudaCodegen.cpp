@@ -11,7 +11,6 @@ using namespace mlir;
 using namespace sinter;
 
 /// Threads that a block may have on any device.
-static constexpr int64_t kLargestBlock = 1024;
 
 namespace {
 struct VerifyCudaCodegenPass : sinter::impl::VerifyCudaCodegenPassBase<VerifyCudaCodegenPass> {

@@ -187,18 +187,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The processors that this process may use.
-std::vector<int> usableProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> found;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set))
-        found.push_back(cpu);
-  return found.empty() ? std::vector<int>{0} : found;
-}
-
 /// What a thread did in a window, and when.
 struct Window {
   double begin = 0, end = 0, done = 0;

@@ -13,10 +13,10 @@ constexpr uint64_t inlineBelowNs = 2000;
 // What a thread claims at a time, where that is several items: claims cost some 0.1 us, and whoever
 // claims last is waited for.
 constexpr uint64_t claimNs = 10'000;
-constexpr uint64_t bytesPerPiece = 256 << 10;
+constexpr uint64_t recordedPiece = 256 << 10;
 
 template <typename Fn> void overPieces(ThreadPool &pool, uint64_t bytes, Fn fn) {
-  pool.run(bytes, bytesPerPiece, fn);
+  pool.run(bytes, recordedPiece, fn);
 }
 
 class Recorder {

@@ -3,11 +3,6 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-LibraryTable<CudaApi> &libraryTable() {
-  static LibraryTable<CudaApi> instance;
-  return instance;
-}
-
 const char *load(CudaApi &table, void *library) {
   SINTER_CUDA_FUNCTIONS(SINTER_TABLE_LOAD)
   return nullptr;
@@ -16,11 +11,11 @@ const char *load(CudaApi &table, void *library) {
 } // namespace
 
 Expected<const CudaApi *> cudaApi() {
-  return libraryTable().get([] { return std::vector{"libcuda.so.1"}; },
-                            "install NVIDIA's driver for CUDA " +
-                                std::to_string(CUDA_VERSION / 1000) + "." +
-                                std::to_string(CUDA_VERSION % 1000 / 10) + ", or use `target` cpu",
-                            load);
+  return LibraryTable<CudaApi>::instance().get(
+      [] { return std::vector{"libcuda.so.1"}; },
+      "install NVIDIA's driver for CUDA " + std::to_string(CUDA_VERSION / 1000) + "." +
+          std::to_string(CUDA_VERSION % 1000 / 10) + ", or use `target` cpu",
+      load);
 }
 
 bool driverIsForCuda12() {
@@ -29,6 +24,6 @@ bool driverIsForCuda12() {
   return api && (*api)->cuDriverGetVersion(&version) == CUDA_SUCCESS && version / 1000 == 12;
 }
 
-void installCudaApi(const CudaApi *api) { libraryTable().install(api); }
+void installCudaApi(const CudaApi *api) { LibraryTable<CudaApi>::instance().install(api); }
 
 } // namespace sinter::runtime::cuda

@@ -29,6 +29,9 @@ struct CudaApi {
   SINTER_CUDA_FUNCTIONS(SINTER_TABLE_ENTRY)
 };
 
+/// A device address as libraries take it.
+inline void *toPointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
+
 /// The driver's functions. Fails where there is no driver, or one that is too old.
 Expected<const CudaApi *> cudaApi();
 

@@ -2,14 +2,14 @@
 
 namespace sinter::runtime::cuda {
 
-static constexpr const char *copying = "copying states from the GPU";
+static constexpr const char *copyingStates = "copyingStates states from the GPU";
 
 Expected<std::unique_ptr<CudaCopies>> CudaCopies::create(const CudaContext &context) {
   SINTER_TRY(CudaEvent reached, CudaEvent::create(context, /*timed=*/false));
   SINTER_TRY(CudaEvent done, CudaEvent::create(context, /*timed=*/false));
   std::unique_ptr<CudaCopies> result(new CudaCopies(context, std::move(reached), std::move(done)));
   SINTER_CHECK(context.check(
-      context.getApi().cuStreamCreate(&result->stream, CU_STREAM_NON_BLOCKING), copying));
+      context.getApi().cuStreamCreate(&result->stream, CU_STREAM_NON_BLOCKING), copyingStates));
   return result;
 }
 
@@ -33,7 +33,7 @@ Expected<void> CudaCopies::begin(std::span<const Copy> copies) {
     if (result)
       result = context.check(
           context.getApi().cuMemcpyDtoHAsync(copy.out.data(), copy.source, copy.out.size(), stream),
-          copying);
+          copyingStates);
   // Of what failed, too: copies before it are on their way.
   Expected<void> recorded = done.record(stream);
   return result ? std::move(recorded) : std::move(result);

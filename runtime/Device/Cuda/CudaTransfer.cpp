@@ -7,7 +7,7 @@ namespace sinter::runtime::cuda {
 namespace {
 
 constexpr const char *copying = "copying between the host and the GPU";
-constexpr uint64_t bytesPerPiece = uint64_t(1) << 20;
+constexpr uint64_t stagedPiece = uint64_t(1) << 20;
 
 } // namespace
 
@@ -29,7 +29,7 @@ CudaTransfer::~CudaTransfer() {
 }
 
 void CudaTransfer::copy(std::byte *out, const std::byte *source, uint64_t bytes) const {
-  threads.run(bytes, bytesPerPiece, [&](uint64_t begin, uint64_t end) {
+  threads.run(bytes, stagedPiece, [&](uint64_t begin, uint64_t end) {
     std::memcpy(out + begin, source + begin, end - begin);
   });
 }

@@ -3,11 +3,6 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-LibraryTable<CudnnApi> &libraryTable() {
-  static LibraryTable<CudnnApi> instance;
-  return instance;
-}
-
 const char *load(CudnnApi &table, void *library) {
   SINTER_CUDNN_FUNCTIONS(SINTER_TABLE_LOAD)
   return nullptr;
@@ -16,11 +11,11 @@ const char *load(CudnnApi &table, void *library) {
 } // namespace
 
 Expected<const CudnnApi *> cudnnApi() {
-  return libraryTable().get([] { return std::vector{"libcudnn.so.9"}; },
-                            "install cuDNN 9, or name the folder of CUDA in SINTER_CUDA_HOME",
-                            load);
+  return LibraryTable<CudnnApi>::instance().get(
+      [] { return std::vector{"libcudnn.so.9"}; },
+      "install cuDNN 9, or name the folder of CUDA in SINTER_CUDA_HOME", load);
 }
 
-void installCudnnApi(const CudnnApi *api) { libraryTable().install(api); }
+void installCudnnApi(const CudnnApi *api) { LibraryTable<CudnnApi>::instance().install(api); }
 
 } // namespace sinter::runtime::cuda

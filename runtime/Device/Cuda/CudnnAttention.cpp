@@ -517,7 +517,7 @@ Expected<CudnnAttention> CudnnLibrary::tryBind(const fb::Attention &attention,
   bound->scale = problem.scale;
   bound->window = static_cast<int32_t>(problem.window);
   auto pointer = [&](const fb::Slice *slice) {
-    return slice ? reinterpret_cast<void *>(address(*slice)) : nullptr;
+    return slice ? toPointer(address(*slice)) : nullptr;
   };
   std::vector<int64_t> ids{Query, Key, Value, Out, Scale};
   std::vector<void *> pointers{pointer(attention.query()), pointer(attention.key()),

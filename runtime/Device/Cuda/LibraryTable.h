@@ -42,6 +42,12 @@ inline void *findFunction(void *library, std::string_view name) {
 /// The table of one library.
 template <typename Api> class LibraryTable {
 public:
+  /// The process's table of this library.
+  static LibraryTable &instance() {
+    static LibraryTable table;
+    return table;
+  }
+
   /// Fills a table from an open library; returns the name that the library lacks, or null.
   using Load = const char *(*)(Api & table, void *library);
 

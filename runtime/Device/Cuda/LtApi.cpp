@@ -4,11 +4,6 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-LibraryTable<LtApi> &libraryTable() {
-  static LibraryTable<LtApi> instance;
-  return instance;
-}
-
 const char *load(LtApi &table, void *library) {
   SINTER_LT_FUNCTIONS(SINTER_TABLE_LOAD)
   return nullptr;
@@ -21,10 +16,10 @@ Expected<const LtApi *> ltApi() {
     return driverIsForCuda12() ? std::vector{"libcublasLt.so.12", "libcublasLt.so.13"}
                                : std::vector{"libcublasLt.so.13", "libcublasLt.so.12"};
   };
-  return libraryTable().get(
+  return LibraryTable<LtApi>::instance().get(
       names, "install the CUDA toolkit, or name its folder in SINTER_CUDA_HOME", load);
 }
 
-void installLtApi(const LtApi *api) { libraryTable().install(api); }
+void installLtApi(const LtApi *api) { LibraryTable<LtApi>::instance().install(api); }
 
 } // namespace sinter::runtime::cuda

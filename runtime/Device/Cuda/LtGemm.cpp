@@ -32,8 +32,6 @@ uint32_t alignmentOf(CUdeviceptr address) {
   return alignment;
 }
 
-const void *pointer(CUdeviceptr address) { return reinterpret_cast<const void *>(address); }
-
 // Sums of parts are added in f32: where the result is of 16 bits, a scheme that keeps parts in the
 // result's type would round each of them.
 uint32_t reductionsFor(fb::DType result) {
@@ -187,8 +185,8 @@ Expected<void> LtGemm::describe(const fb::Gemm &gemm, const LtLibrary::Address &
                                            : CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
     SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode));
     SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode));
-    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, pointer(address(*gemm.rhs_scales()))));
-    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, pointer(address(*gemm.lhs_scales()))));
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, toPointer(address(*gemm.rhs_scales()))));
+    SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, toPointer(address(*gemm.lhs_scales()))));
   }
   if (const fb::Slice *room = gemm.workspace(); room && room->bytes() != 0) {
     workspace = address(*room);
@@ -211,7 +209,7 @@ Expected<void> LtGemm::describeEpilogue(const fb::Gemm &gemm, const LtLibrary::A
       switch (step->kind()) {
       case fb::PostOpKind::Bias:
         bias = true;
-        SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer(address(*step->operand()))));
+        SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, toPointer(address(*step->operand()))));
         SINTER_CHECK(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, typeOf(step->dtype())));
         break;
       case fb::PostOpKind::Add:
@@ -262,10 +260,10 @@ LtGemm::~LtGemm() {
 
 cublasStatus_t LtGemm::call(const cublasLtMatmulAlgo_t &with, CUstream stream) const {
   float alpha = 1;
-  return library->api->cublasLtMatmul(
-      library->handle, product, &alpha, pointer(rhs), rhsLayout, pointer(lhs), lhsLayout, &beta,
-      pointer(addend), addLayout, const_cast<void *>(pointer(out)), outLayout, &with,
-      const_cast<void *>(pointer(workspace)), workspaceBytes, stream);
+  return library->api->cublasLtMatmul(library->handle, product, &alpha, toPointer(rhs), rhsLayout,
+                                      toPointer(lhs), lhsLayout, &beta, toPointer(addend),
+                                      addLayout, toPointer(out), outLayout, &with,
+                                      toPointer(workspace), workspaceBytes, stream);
 }
 
 Expected<void> LtGemm::enqueue(CUstream stream) const {

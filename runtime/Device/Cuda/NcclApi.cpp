@@ -4,11 +4,6 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-LibraryTable<NcclApi> &libraryTable() {
-  static LibraryTable<NcclApi> instance;
-  return instance;
-}
-
 const char *load(NcclApi &table, void *library) {
   SINTER_NCCL_FUNCTIONS(SINTER_TABLE_LOAD)
   return nullptr;
@@ -22,12 +17,13 @@ Expected<const NcclApi *> ncclApi(bool ordered) {
       ::setenv(kNcclOrder, "1", /*overwrite=*/0);
     return std::vector{"libnccl.so.2"};
   };
-  return libraryTable().get(names,
-                            "install NCCL 2.19 or newer, or name the folder of CUDA in "
-                            "SINTER_CUDA_HOME",
-                            load);
+  return LibraryTable<NcclApi>::instance().get(
+      names,
+      "install NCCL 2.19 or newer, or name the folder of CUDA in "
+      "SINTER_CUDA_HOME",
+      load);
 }
 
-void installNcclApi(const NcclApi *api) { libraryTable().install(api); }
+void installNcclApi(const NcclApi *api) { LibraryTable<NcclApi>::instance().install(api); }
 
 } // namespace sinter::runtime::cuda

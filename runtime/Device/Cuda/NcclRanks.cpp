@@ -20,8 +20,6 @@ constexpr std::chrono::seconds kEndTime(1);
 /// The ranks of a link's communicator.
 enum LinkEnd : int { Sender, Receiver };
 
-void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
-
 ncclConfig_t makeConfig() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -191,7 +189,7 @@ Expected<void> NcclRanks::send(const NcclMessage &message, CUstream stream,
   }
   SINTER_CHECK(link.ready->record(stream));
   SINTER_CHECK(link.ready->holdUp(link.stream));
-  SINTER_CHECK(settle(api.ncclSend(pointer(message.address), message.bytes, ncclUint8, Receiver,
+  SINTER_CHECK(settle(api.ncclSend(toPointer(message.address), message.bytes, ncclUint8, Receiver,
                                    link.communicator, link.stream),
                       link.communicator, "ncclSend"));
   return sent.record(link.stream);
@@ -206,7 +204,7 @@ Expected<void> NcclRanks::receive(const NcclMessage &message, CUstream stream) c
     return context.check(
         context.getApi().cuMemcpyDtoDAsync(message.address, source, message.bytes, stream), "");
   }
-  return settle(api.ncclRecv(pointer(message.address), message.bytes, ncclUint8, Sender,
+  return settle(api.ncclRecv(toPointer(message.address), message.bytes, ncclUint8, Sender,
                              communicator, stream),
                 communicator, "ncclRecv");
 }
@@ -230,7 +228,7 @@ Expected<void> NcclRanks::registerMemory(CUdeviceptr begin, uint64_t bytes) {
     return {};
   auto add = [&](ncclComm *communicator, std::vector<void *> &registrations) -> Expected<void> {
     void *registration = nullptr;
-    SINTER_CHECK(settle(api.ncclCommRegister(communicator, pointer(begin), bytes, &registration),
+    SINTER_CHECK(settle(api.ncclCommRegister(communicator, toPointer(begin), bytes, &registration),
                         communicator, "ncclCommRegister"));
     registrations.push_back(registration);
     return {};
@@ -245,7 +243,7 @@ Expected<void> NcclRanks::registerMemory(CUdeviceptr begin, uint64_t bytes) {
 
 Expected<void> NcclRanks::enqueue(const NcclCollective &collective, CUstream stream) const {
   ncclComm *group = collective.group;
-  void *source = pointer(collective.source), *out = pointer(collective.out);
+  void *source = toPointer(collective.source), *out = toPointer(collective.out);
   switch (collective.kind) {
   case fb::CollectiveKind::AllGather:
     return settle(api.ncclAllGather(source, out, collective.sourceBytes, ncclUint8, group, stream),
@@ -260,8 +258,8 @@ Expected<void> NcclRanks::enqueue(const NcclCollective &collective, CUstream str
     uint64_t bytes = collective.sourceBytes / collective.ranks;
     SINTER_CHECK(settle(api.ncclGroupStart(), group, "ncclGroupStart"));
     for (size_t place = 0; place < collective.ranks; ++place) {
-      void *part = pointer(collective.source + place * bytes);
-      void *into = pointer(collective.out + place * bytes);
+      void *part = toPointer(collective.source + place * bytes);
+      void *into = toPointer(collective.out + place * bytes);
       int peer = static_cast<int>(place);
       SINTER_CHECK(
           settle(api.ncclSend(part, bytes, ncclUint8, peer, group, stream), group, "ncclSend"));

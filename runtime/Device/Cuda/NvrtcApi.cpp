@@ -5,11 +5,6 @@
 namespace sinter::runtime::cuda {
 namespace {
 
-LibraryTable<NvrtcApi> &libraryTable() {
-  static LibraryTable<NvrtcApi> instance;
-  return instance;
-}
-
 // The compiler opens its library of built-in functions by name alone, which finds it where the
 // system looks, or where it is open already.
 void openBuiltins(const NvrtcApi &table) {
@@ -36,10 +31,10 @@ Expected<const NvrtcApi *> nvrtcApi() {
     return driverIsForCuda12() ? std::vector{"libnvrtc.so.12", "libnvrtc.so.13"}
                                : std::vector{"libnvrtc.so.13", "libnvrtc.so.12"};
   };
-  return libraryTable().get(
+  return LibraryTable<NvrtcApi>::instance().get(
       names, "install the CUDA toolkit, or name its folder in SINTER_CUDA_HOME", load);
 }
 
-void installNvrtcApi(const NvrtcApi *api) { libraryTable().install(api); }
+void installNvrtcApi(const NvrtcApi *api) { LibraryTable<NvrtcApi>::instance().install(api); }
 
 } // namespace sinter::runtime::cuda
