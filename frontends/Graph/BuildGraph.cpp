@@ -121,8 +121,13 @@ private:
       rotaryTables.push_back(buildRotaryTables(rotary));
   }
 
-  /// The cosines and sines of every position's angles.
-  std::pair<Value, Value> buildRotaryTables(const RotarySpec &rotary) {
+  /// The cosines and sines of every position's angles: of keys, and of queries, which may be scaled
+  /// by their position.
+  struct RotaryTables {
+    std::pair<Value, Value> keys, queries;
+  };
+
+  RotaryTables buildRotaryTables(const RotarySpec &rotary) {
     RotaryFrequencies frequencies =
         rotaryFrequencies(rotary, options.ropeLength ? options.ropeLength : options.maxSequence);
     std::vector<float> cosines, sines;
@@ -135,8 +140,21 @@ private:
                         frequencies.attentionScaling);
       }
     auto pairs = static_cast<int64_t>(frequencies.inverse.size());
-    return {graph.constant({options.maxSequence, pairs}, cosines),
-            graph.constant({options.maxSequence, pairs}, sines)};
+    auto build = [&] {
+      return std::pair(graph.constant({options.maxSequence, pairs}, cosines),
+                       graph.constant({options.maxSequence, pairs}, sines));
+    };
+    RotaryTables tables;
+    tables.keys = tables.queries = build();
+    if (rotary.getQueryScale(options.maxSequence - 1) == 1)
+      return tables;
+    for (size_t i = 0; i < cosines.size(); ++i) {
+      auto scale = static_cast<float>(rotary.getQueryScale(static_cast<int64_t>(i) / pairs));
+      cosines[i] *= scale;
+      sines[i] *= scale;
+    }
+    tables.queries = build();
+    return tables;
   }
 
   Value buildHeads(Value x, const LinearSpec &linear, const LayerSpec &layer, int64_t heads) {
@@ -150,10 +168,14 @@ private:
     return graph.reshape(rows, {batch, chunk, heads, spec.headDim});
   }
 
-  Value buildRotary(Value heads, const LayerSpec &layer) {
+  Value buildRotary(Value heads, const LayerSpec &layer,
+                    std::pair<Value, Value> RotaryTables::*of = &RotaryTables::keys) {
     if (spec.positions != PositionKind::Rotary || !layer.rotary)
       return heads;
-    auto [cos, sin] = rotaryTables[*layer.rotary];
+    const RotaryTables &tables = rotaryTables[*layer.rotary];
+    auto [cos, sin] = tables.*of;
+    if (!spec.rotaries[*layer.rotary].turns && cos == tables.keys.first)
+      return heads;
     return graph.rotary(heads, cos, sin, start, spec.rotaries[*layer.rotary].interleaved);
   }
 
@@ -181,7 +203,7 @@ private:
     };
     if (!spec.normsRotatedHeads)
       buildNorms();
-    query = buildRotary(query, layer);
+    query = buildRotary(query, layer, &RotaryTables::queries);
     key = buildRotary(key, layer);
     if (spec.normsRotatedHeads)
       buildNorms();
@@ -466,7 +488,7 @@ private:
   Value targets, first, seed;
   int64_t dropouts = 0; ///< so far; each has a stream of random numbers of its own
   Value alibiSlopes;
-  std::vector<std::pair<Value, Value>> rotaryTables; ///< of the model's rotaries
+  std::vector<RotaryTables> rotaryTables; ///< of the model's rotaries
 };
 } // namespace
 
@@ -484,6 +506,12 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
     return fail("`max_seq`",
                 "the model has embeddings for " + std::to_string(spec.maxPositions) +
                     " positions, not for " + std::to_string(options.maxSequence),
+                "use a smaller `max_seq`");
+  if (spec.attentionChunk && options.maxSequence > spec.attentionChunk)
+    return fail("`max_seq`",
+                "attention is in chunks of " + std::to_string(spec.attentionChunk) +
+                    " tokens, of which one alone is supported, not " +
+                    std::to_string(options.maxSequence) + " tokens",
                 "use a smaller `max_seq`");
   for (const ParameterInfo &parameter : spec.getParameters()) {
     auto stored = options.parameterTypes.find(parameter.name);

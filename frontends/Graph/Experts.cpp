@@ -16,11 +16,17 @@ public:
         buildRouting(graph, spec, parts.buildLinear(rows, experts.router), getRouterBias());
     route = graph.route(ids, spec.expertCount);
     if (experts.experts.front().up.bias)
-      findExpertOfRows(ids);
+      expertOfRows = sort(ids);
     // "mlp.experts" of "mlp.experts.0.up_proj".
     StringRef path = experts.experts.front().up.name;
     parts.setLocation(layer, path.substr(0, path.find(".0.")).str());
-    auto [gate, up] = buildGateAndUp(graph.dispatch(rows, route));
+    Value sent = graph.dispatch(rows, route);
+    if (spec.routing.scalesInput) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(sent.getType()).getShape();
+      sent = graph.mul(sent, graph.broadcast(sort(weights), shape, {0}));
+      weights = graph.splat(cast<RankedTensorType>(weights.getType()).getShape(), 1);
+    }
+    auto [gate, up] = buildGateAndUp(sent);
     SmallVector<const LinearSpec *> downs;
     for (const ExpertsSpec::Expert &expert : experts.experts)
       downs.push_back(&expert.down);
@@ -30,11 +36,12 @@ public:
 private:
   using ScaledMatrix = ModelParts::ScaledMatrix;
 
-  /// The expert that each row has been sent to, [assignments].
-  void findExpertOfRows(Value ids) {
-    int64_t assignments = cast<RankedTensorType>(ids.getType()).getNumElements();
-    Value sorted = graph.embedding(graph.reshape(ids, {assignments, 1}), route.getOrder());
-    expertOfRows = graph.reshape(sorted, {assignments});
+  /// What is of each token's choices, [tokens, chosen], in the order of the rows that have been
+  /// sent, [assignments].
+  Value sort(Value choices) {
+    int64_t assignments = cast<RankedTensorType>(choices.getType()).getNumElements();
+    Value sorted = graph.embedding(graph.reshape(choices, {assignments, 1}), route.getOrder());
+    return graph.reshape(sorted, {assignments});
   }
 
   /// Both products of rows, each [assignments, expert size].
@@ -182,7 +189,7 @@ private:
   const LayerSpec &layer;
   const ExpertsSpec &experts;
   RouteOp route;
-  Value expertOfRows; ///< where products have biases
+  Value expertOfRows; ///< the expert that each row has been sent to, where products have biases
 };
 } // namespace
 

@@ -99,6 +99,7 @@ struct RoutingSpec {
   bool hasBias = false;
   int64_t groups = 1, groupsPerToken = 1;
   GroupScore groupScore = GroupScore::Largest;
+  bool scalesInput = false; ///< an expert's input is scaled by its weight, not what it gives
 };
 
 /// A layer's experts, of which each token goes through a few.
@@ -226,6 +227,7 @@ struct ModelSpec {
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
   bool attentionSinks = false; ///< a score a head more, of no key
   double clipQkv = 0;          ///< Q, K and V stay within [-clipQkv, clipQkv]; 0: they do not
+  int64_t attentionChunk = 0;  ///< tokens beyond which some layers do not see all; 0: none
   double attentionSoftCap = 0; ///< scores = cap * tanh(scores / cap); 0: none
   double logitSoftCap = 0;     ///< the same on logits
   bool tiedEmbeddings = false; ///< head.weight is the embedding
@@ -264,9 +266,9 @@ struct ModelSpec {
   const RotarySpec *findStretchedRotary() const;
 };
 
-/// Reads a config.json; `sourceName` names it in errors. Fails, with the key named, on an unknown
-/// `model_type`, a key that is missing, of the wrong type, out of range or not known to be
-/// harmless, and on sizes that cannot be.
+/// Reads a config.json, of a model of several parts its decoder's; `sourceName` names it in errors.
+/// Fails, with the key named, on an unknown `model_type`, a key that is missing, of the wrong type,
+/// out of range or not known to be harmless, and on sizes that cannot be.
 Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view sourceName);
 
 /// The keys of a config.json that its family reads, without those that are null, and their values
@@ -275,7 +277,7 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
 std::map<std::string, std::string> listModelKeys(std::string_view jsonText);
 
 /// The text of a directory's `config.json`, of the file itself where `path` is one, or what a GGUF
-/// file has in its place.
+/// file has in its place; of a model of several parts, that of its decoder.
 Expected<std::string> readModelConfig(const std::filesystem::path &path);
 
 /// Reads what readModelConfig() gives and, of a directory, the end-of-sequence ids of a

@@ -1,4 +1,5 @@
 #include "frontends/Gguf/GgufConfig.h"
+#include "frontends/Spec/Decoder.h"
 #include "frontends/Spec/Families/Family.h"
 #include "runtime/Base/Json.h"
 #include "runtime/Base/ReadFile.h"
@@ -85,6 +86,7 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
   if (!json.is_object())
     return fail(source, jsonText.empty() ? "it is empty" : "it is not a JSON object",
                 "download it again");
+  SINTER_CHECK(takeDecoder(json, source));
   auto type = json.find("model_type");
   if (type == json.end() || !type->is_string())
     return fail(source + ": key 'model_type'", "it is missing or no string",
@@ -136,8 +138,12 @@ Expected<std::string> readModelConfig(const fs::path &path) {
   fs::path config = configOf(path);
   if (!fs::exists(config, error))
     return fail(config.string(), "no such file", remedy);
-  if (!GgufFile::isPath(config))
-    return readFile(config);
+  if (!GgufFile::isPath(config)) {
+    SINTER_TRY(std::string text, readFile(config));
+    Json json = parseJson(text);
+    SINTER_TRY(bool isDecoder, takeDecoder(json, config.string()));
+    return isDecoder ? json.dump(2) : text;
+  }
   SINTER_TRY(GgufFile file, GgufFile::open(config));
   return makeGgufConfig(file, config.string());
 }

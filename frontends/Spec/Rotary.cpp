@@ -87,6 +87,10 @@ std::vector<float> longRope(const RotarySpec &spec, int64_t length) {
 
 } // namespace
 
+double RotarySpec::getQueryScale(int64_t position) const {
+  return 1 + queryGrowth * std::log1p(double((position + growthOffset) / growthLength));
+}
+
 RotaryFrequencies rotaryFrequencies(const RotarySpec &spec, int64_t length) {
   RotaryFrequencies result;
   double implied = double(spec.maxPositions) / double(spec.originalMaxPositions);
@@ -126,6 +130,8 @@ RotaryFrequencies rotaryFrequencies(const RotarySpec &spec, int64_t length) {
     break;
   }
   }
+  if (!spec.turns)
+    std::ranges::fill(result.inverse, 0.0f);
   return result;
 }
 

@@ -37,12 +37,21 @@ struct RotarySpec {
   bool truncate = true;                         ///< yarn
   std::optional<double> attentionFactor;        ///< yarn, longrope
   std::vector<double> shortFactor, longFactor;  ///< longrope, dim / 2 each
+  /// Queries are scaled by 1 + queryGrowth * log(1 + floor((position + growthOffset) /
+  /// growthLength)), which is 1 in the positions that the model was trained on (Llama 4's
+  /// temperature; Nakanishi, "Scalable-Softmax", 2025, has the logarithm).
+  double queryGrowth = 0;
+  int64_t growthLength = 1, growthOffset = 0;
+  bool turns = true; ///< false: queries are scaled, and nothing is turned
 
   /// The components of a head that are rotated: dim, rounded up to an even number.
   int64_t getWidth() const { return (dim + 1) / 2 * 2; }
 
   /// True where rotaryFrequencies() depends on its length.
   bool dependsOnLength() const { return type == RopeType::Dynamic || type == RopeType::LongRope; }
+
+  /// What a query at a position is scaled by.
+  double getQueryScale(int64_t position) const;
 
   /// The length up to which they are the same, where they depend on it.
   int64_t getUnstretchedLength() const {

@@ -19,6 +19,31 @@ using Json = nlohmann::json;
 /// The members of Hugging Face's classes that hold the base model.
 constexpr std::string_view basePrefixes[] = {"transformer.", "model.", "gpt_neox."};
 
+/// What tensors of a decoder begin with in a model of several parts, and without them.
+constexpr std::pair<std::string_view, std::string_view> decoderPrefixes[] = {
+    {"model.language_model.", "model."},
+    {"language_model.model.", "model."},
+    {"language_model.lm_head.", "lm_head."}};
+
+/// Leaves of the tensors of a model of several parts those of its decoder, by the names that they
+/// have without the others.
+void takeDecoder(std::vector<Tensor> &tensors) {
+  auto find = [](const Tensor &tensor) {
+    return std::ranges::find_if(
+        decoderPrefixes, [&](const auto &prefix) { return tensor.name.starts_with(prefix.first); });
+  };
+  if (std::ranges::all_of(
+          tensors, [&](const Tensor &tensor) { return find(tensor) == std::end(decoderPrefixes); }))
+    return;
+  std::erase_if(tensors, [&](Tensor &tensor) {
+    auto prefix = find(tensor);
+    if (prefix == std::end(decoderPrefixes))
+      return !tensor.name.starts_with("lm_head.");
+    tensor.name.replace(0, prefix->first.size(), prefix->second);
+    return false;
+  });
+}
+
 /// Tensors that transformers came to save under another name.
 constexpr std::pair<std::string_view, std::string_view> renamed[] = {
     {"embed_out.weight", "lm_head.weight"}};
@@ -169,6 +194,7 @@ Expected<void> WeightFiles::joinQuantized(const fs::path &config) {
 }
 
 Expected<void> WeightFiles::finish() {
+  takeDecoder(all);
   std::sort(all.begin(), all.end(),
             [](const Tensor &a, const Tensor &b) { return a.name < b.name; });
   for (std::string_view prefix : basePrefixes)

@@ -70,6 +70,8 @@ def draw_model(draw):
         keys["rope_interleave"] = draw.random() < 0.3
         if width % 8 == 0:
             keys["partial_rotary_factor"] = draw.choice([1.0, 0.5])
+        elif draw.random() < 0.3:
+            keys |= {"query_growth": 0.3, "query_growth_length": 7}
         if draw.random() < 0.2:
             keys["no_rope_layers"] = [draw.choice([0, 1]) for _ in range(layers)]
     if draw.random() < 0.3:
@@ -104,10 +106,11 @@ def draw_model(draw):
             keys |= {"n_group": 4, "topk_group": 2,
                      "group_score": draw.choice(["largest", "two_largest"])}
         keys["routed_scaling_factor"] = draw.choice([1.0, 2.5])
+        keys["expert_scale_place"] = draw.choice(["output", "input"])
     if draw.random() < 0.15:
         for key in ("head_dim", "num_key_value_heads", "use_qk_norm", "qk_norm_over",
                     "qk_norm_place", "position_embedding_type", "rope_theta", "no_rope_layers",
-                    "partial_rotary_factor"):
+                    "partial_rotary_factor", "query_growth", "query_growth_length"):
             keys.pop(key, None)
         keys |= {"kv_lora_rank": draw.choice([8, 12, 24]), "qk_nope_head_dim": draw.choice([6, 8]),
                  "qk_rope_head_dim": draw.choice([4, 8]), "v_head_dim": draw.choice([8, 12, 20])}

@@ -1,5 +1,6 @@
 // EXAONE 4: norms behind each block and on the heads of Q and K; where there is a window, the
-// layers without one know no positions.
+// layers without one know no positions. K-EXAONE has norms before each block, and DeepSeek-V3's
+// experts.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -21,11 +22,9 @@ int64_t readPeriod(ConfigReader &config) {
   return static_cast<int64_t>(letters.size());
 }
 
-} // namespace
-
-void exaone4ReadConfig(ConfigReader &config, ModelSpec &spec) {
+/// What both have in common.
+void readExaone(ConfigReader &config, ModelSpec &spec) {
   readLlama(config, spec, {.kvHeads = 32});
-  spec.normPlace = NormPlace::Output;
   spec.queryKeyNorm = true;
   std::optional<int64_t> window = config.optionalSize("sliding_window");
   if (!config.present("sliding_window"))
@@ -39,10 +38,35 @@ void exaone4ReadConfig(ConfigReader &config, ModelSpec &spec) {
     dropFullRotaries(spec);
 }
 
+} // namespace
+
+void exaone4ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readExaone(config, spec);
+  spec.normPlace = NormPlace::Output;
+}
+
 void exaone4NameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   nameHeadNorms(spec);
   moveNormsBehindBlocks(spec);
+}
+
+void exaoneMoeReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readExaone(config, spec);
+  readDeepSeekExperts(
+      config, spec,
+      {.count = 64, .perToken = 8, .size = 1024, .dense = 1, .shared = 1, .scale = 2.5});
+  useSigmoidRouting(config, spec, true);
+}
+
+void exaoneMoeNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  nameHeadNorms(spec);
+  nameDeepSeekExperts(spec);
+  spec.surplusBeginnings.emplace_back("mtp."); // layers that predict further tokens
+  for (LayerSpec &layer : spec.layers)
+    if (layer.isSparse)
+      layer.experts->routerBias = layer.path + ".mlp.e_score_correction_bias";
 }
 
 } // namespace sinter

@@ -120,8 +120,9 @@ struct DeepSeekExpertDefaults {
   int64_t groups = 1, groupsPerToken = 1;
 };
 
-/// n_routed_experts, num_experts_per_tok, moe_intermediate_size, first_k_dense_replace,
-/// n_shared_experts, routed_scaling_factor, n_group, topk_group.
+/// n_routed_experts, num_experts_per_tok, moe_intermediate_size, first_k_dense_replace or
+/// mlp_layer_types, n_shared_experts (or num_shared_experts), routed_scaling_factor, n_group,
+/// topk_group.
 void readDeepSeekExperts(ConfigReader &config, ModelSpec &spec,
                          const DeepSeekExpertDefaults &defaults);
 

@@ -1,6 +1,7 @@
 // Gemma, Gemma 2 and Gemma 3 (its text models): norms with factor 1 + weight, scaled embeddings;
 // from 2 on norms before and after each block and layers with a window; 2 with soft caps on scores
 // and logits, 3 with norms on the heads of Q and K and other rotary positions where a window is.
+// VaultGemma is 2 without the norms after blocks.
 
 #include "frontends/Spec/Families/Family.h"
 #include <cmath>
@@ -91,6 +92,18 @@ void gemma3ReadConfig(ConfigReader &config, ModelSpec &spec) {
 void gemma3NameTensors(ModelSpec &spec) {
   gemma2NameTensors(spec);
   nameHeadNorms(spec);
+}
+
+void vaultGemmaReadConfig(ConfigReader &config, ModelSpec &spec) {
+  gemma2ReadConfig(config, spec);
+  spec.normPlace = NormPlace::Pre;
+}
+
+void vaultGemmaNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  for (LayerSpec &layer : spec.layers)
+    layer.mlpNorm = norm(spec, "pre_feedforward_layernorm",
+                         layer.path + ".pre_feedforward_layernorm", spec.hiddenSize);
 }
 
 } // namespace sinter

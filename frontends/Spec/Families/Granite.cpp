@@ -1,5 +1,6 @@
 // Granite: Llama with factors on embeddings, scores, what blocks add, and logits. Granite-MoE: with
-// experts, whose matrices lie in one tensor, gate and up in the same.
+// experts, whose matrices lie in one tensor, gate and up in the same. HyperCLOVA X is Granite with
+// norms after each block, too, and multiplies logits where Granite divides them.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -18,6 +19,25 @@ void graniteReadConfig(ConfigReader &config, ModelSpec &spec) {
 }
 
 void graniteNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
+
+void hyperClovaXReadConfig(ConfigReader &config, ModelSpec &spec) {
+  graniteReadConfig(config, spec);
+  if (!config.has("attention_multiplier"))
+    setUsualQueryScale(spec);
+  spec.logitScale = config.positive("logits_scaling", 1);
+  if (config.flag("use_post_norm", true))
+    spec.normPlace = NormPlace::PrePost;
+}
+
+void hyperClovaXNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  if (spec.normPlace == NormPlace::Pre)
+    return;
+  for (LayerSpec &layer : spec.layers) {
+    layer.attentionPostNorm = norm(spec, "post_norm1", layer.path + ".post_norm1", spec.hiddenSize);
+    layer.mlpPostNorm = norm(spec, "post_norm2", layer.path + ".post_norm2", spec.hiddenSize);
+  }
+}
 
 void graniteMoeReadConfig(ConfigReader &config, ModelSpec &spec) {
   graniteReadConfig(config, spec);

@@ -1,5 +1,5 @@
-// Mistral: Llama with a sliding window in every layer; Ministral: in the layers that say so.
-// Mixtral: Mistral with experts.
+// Mistral: Llama with a sliding window in every layer; Ministral: in the layers that say so;
+// Ministral 3: stretched positions, beyond which queries grow. Mixtral: Mistral with experts.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -31,6 +31,21 @@ void ministralReadConfig(ConfigReader &config, ModelSpec &spec) {
 }
 
 void ministralNameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
+
+void ministral3ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readLlama(config, spec, {.positions = 262144, .kvHeads = 8, .headDim = 128, .theta = 1e6});
+  readUniformWindow(config, spec);
+  if (config.has("rope_parameters") || config.has("rope_scaling"))
+    return;
+  RotarySpec &rotary = spec.rotaries.front();
+  rotary.type = RopeType::Yarn;
+  rotary.factor = 16;
+  rotary.originalMaxPositions = rotary.growthLength = 16384;
+  rotary.mscale = rotary.mscaleAllDim = 1;
+  rotary.queryGrowth = 0.1;
+}
+
+void ministral3NameTensors(ModelSpec &spec) { nameLlamaTensors(spec); }
 
 void mixtralReadConfig(ConfigReader &config, ModelSpec &spec) {
   readMistral(config, spec, 1e6, 1e-5);

@@ -1,6 +1,7 @@
 // OLMo: Llama with layer norms without weights. OLMo 2 and OLMo 3: norms after each block and none
 // before, norms over all heads of Q and of K; 3 has a window in three of four layers, and scaled
-// rotary positions in the others alone. OLMoE: norms before each block, and experts.
+// rotary positions in the others alone. OLMoE: norms before each block, and experts. FlexOlmo: OLMo
+// 2 with experts.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -70,6 +71,18 @@ void olmoeReadConfig(ConfigReader &config, ModelSpec &spec) {
 void olmoeNameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
   nameHeadNorms(spec);
+  nameMlpExperts(spec);
+}
+
+void flexOlmoReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readOlmo(config, spec);
+  readRotary(config, spec, std::nullopt, 5e5);
+  readExperts(config, spec, {"num_experts"}, 7, 5);
+  spec.routing.normalizes = config.flag("norm_topk_prob", false);
+}
+
+void flexOlmoNameTensors(ModelSpec &spec) {
+  olmo2NameTensors(spec);
   nameMlpExperts(spec);
 }
 

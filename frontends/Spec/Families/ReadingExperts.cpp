@@ -31,6 +31,24 @@ void readSharedExperts(ConfigReader &config, ModelSpec &spec, const char *key, i
     spec.sharedExpertSize = shared * spec.expertSize;
 }
 
+/// mlp_layer_types, where it is there: which layers are "sparse" and which "dense".
+static void readMlpLayerTypes(ConfigReader &config, ModelSpec &spec) {
+  std::optional<std::vector<std::string>> types = config.texts("mlp_layer_types");
+  if (!types)
+    return;
+  if (types->size() != spec.layers.size())
+    return config.mistake("mlp_layer_types",
+                          "it has " + std::to_string(types->size()) + " entries for " +
+                              std::to_string(spec.layers.size()) + " layers",
+                          "");
+  for (size_t i = 0; i < types->size(); ++i) {
+    spec.layers[i].isSparse = (*types)[i] == "sparse";
+    if (!spec.layers[i].isSparse && (*types)[i] != "dense")
+      config.mistake("mlp_layer_types", "'" + (*types)[i] + "' is not supported",
+                     "use 'dense' or 'sparse'");
+  }
+}
+
 void readDeepSeekExperts(ConfigReader &config, ModelSpec &spec,
                          const DeepSeekExpertDefaults &defaults) {
   readExperts(config, spec, {"n_routed_experts", "num_local_experts", "num_experts"},
@@ -39,9 +57,12 @@ void readDeepSeekExperts(ConfigReader &config, ModelSpec &spec,
   int64_t dense = config.count("first_k_dense_replace", defaults.dense);
   for (size_t i = 0; i < spec.layers.size(); ++i)
     spec.layers[i].isSparse = static_cast<int64_t>(i) >= dense;
+  readMlpLayerTypes(config, spec);
   if (config.size("moe_layer_freq", 1) != 1)
     config.mistake("moe_layer_freq", "layers without experts between others are not supported", "");
-  readSharedExperts(config, spec, "n_shared_experts", defaults.shared);
+  readSharedExperts(config, spec,
+                    config.has("num_shared_experts") ? "num_shared_experts" : "n_shared_experts",
+                    defaults.shared);
 
   readExpertGroups(config, spec, defaults.groups, defaults.groupsPerToken, defaults.scale);
   // Of training, how it is laid out, and layers that predict further tokens, which are left out.

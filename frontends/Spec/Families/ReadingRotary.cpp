@@ -56,6 +56,9 @@ void readType(ConfigReader &config, const char *what, ConfigReader &rope, Rotary
     rotary.mscale = rope.number("mscale", 0);
     rotary.mscaleAllDim = rope.number("mscale_all_dim", 0);
     rotary.truncate = rope.flag("truncate", true);
+    rotary.queryGrowth = rope.number("llama_4_scaling_beta", 0);
+    rotary.growthLength = rotary.originalMaxPositions;
+    rope.ignore({"max_position_embeddings"}); // once more, in Ministral 3's files
     if (rotary.theta <= 1)
       config.mistake(what, "yarn needs a rope_theta above 1", "");
     break;
@@ -116,6 +119,8 @@ RotarySpec readKind(ConfigReader &config, const ModelSpec &spec, const ConfigRea
   if (rotary.type == RopeType::Yarn && rope.has("short_factor"))
     rotary.type = RopeType::LongRope;
   readType(config, what, rope, rotary);
+  if (rotary.queryGrowth != 0 && (spec.latentSize || rotary.getWidth() != spec.headDim))
+    config.mistake(what, "its 'llama_4_scaling_beta' needs heads that are rotated whole", "");
   config.ignore({"original_max_position_embeddings"});
   if (Expected<void> read = rope.finish(); !read)
     config.mistake(what, read.error().message(), "");

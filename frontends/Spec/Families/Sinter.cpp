@@ -1,3 +1,4 @@
+// clang-format off
 // Sinter's own models: every choice is a key. Keys are Hugging Face's where it has one.
 //
 //   vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads
@@ -7,9 +8,8 @@
 //                                "gelu", "gelu_tanh", "relu", "relu2", "silu" (plain)
 //   num_experts                  default none; each token goes through num_experts_per_tok of them
 //                                (default 2), each with an MLP of a gated mlp_type
-//   stacked_experts              default false; true: of all experts' gates, ups and downs one
-//   tensor
-//                                each, [num_experts, out, in], without the .E
+//   stacked_experts              default false; true: all experts' gates, ups and downs are a
+//                                tensor each, [num_experts, out, in], without the .E
 //   moe_intermediate_size        an expert's, default intermediate_size
 //   norm_topk_prob               default false; true: the weights of the chosen experts add up to 1
 //   shared_expert_intermediate_size   default none; an MLP beside the experts
@@ -20,6 +20,7 @@
 //   n_group, topk_group          default 1: experts are chosen from the best topk_group of n_group
 //                                groups, by group_score: "largest" (default), "two_largest"
 //   routed_scaling_factor        default 1; of the chosen experts' weights
+//   expert_scale_place           "output" (default), "input": what an expert's weight scales
 //   kv_lora_rank                 default none; latent attention, with q_lora_rank (default none),
 //                                qk_nope_head_dim (128), qk_rope_head_dim (64), v_head_dim (128)
 //   norm_type                    "rms_norm" (default), "layer_norm"
@@ -37,14 +38,17 @@
 //   rope_interleave              default false: pairs are (i, i + width / 2)
 //   position_offset              learned positions: row of position 0, default 0
 //   layer_types, sliding_window  per layer "full_attention" (default) or "sliding_attention"
-//   attention_sinks              default false; true: a score a head that takes a part of the
-//   weights use_qk_norm                  default false; true: RMS norms of Q and K qk_norm_over
-//   "head" (default): of each head; "all_heads" qk_norm_place                "before_rotary"
-//   (default), "behind_rotary" clip_qkv                     default none; Q, K and V stay within
-//   [-clip_qkv, clip_qkv] query_pre_attn_scalar        scores are divided by its root; default
-//   head_dim attn_logit_softcapping, final_logit_softcapping   default none embedding_multiplier,
-//   residual_multiplier, logit_scale   default 1 attention_bias, attention_output_bias, mlp_bias,
-//   lm_head_bias   default false;
+//   query_growth                 default 0; rotated queries are scaled by their position: by
+//   query_growth_length          1 + growth * log(1 + floor(position / length)), of whole heads
+//   attention_sinks              default false; true: a score a head that takes a part of the weights
+//   use_qk_norm                  default false; true: RMS norms of Q and K
+//   qk_norm_over                 "head" (default): of each head; "all_heads"
+//   qk_norm_place                "before_rotary" (default), "behind_rotary"
+//   clip_qkv                     default none; Q, K and V stay within [-clip_qkv, clip_qkv]
+//   query_pre_attn_scalar        scores are divided by its root; default head_dim
+//   attn_logit_softcapping, final_logit_softcapping   default none
+//   embedding_multiplier, residual_multiplier, logit_scale   default 1
+//   attention_bias, attention_output_bias, mlp_bias, lm_head_bias   default false;
 //                                attention_output_bias defaults to attention_bias
 //   tie_word_embeddings          default true
 //   share_layers                 k: every k layers that follow each other use one set of
@@ -70,6 +74,7 @@
 //   layers.N.moe.shared.{gate_proj,up_proj,down_proj}.weight, layers.N.moe.shared_gate.weight
 //   norm.weight                                    (all placements but "post")
 //   lm_head.weight                                 (untied)
+// clang-format on
 
 #include "frontends/Spec/Families/Family.h"
 #include <cmath>
@@ -103,6 +108,7 @@ void readMixture(ConfigReader &config, ModelSpec &spec) {
   constexpr RoutingSpec::GroupScore scores[] = {RoutingSpec::GroupScore::Largest,
                                                 RoutingSpec::GroupScore::TwoLargest};
   spec.routing.groupScore = scores[config.choice("group_score", {"largest", "two_largest"}, 0)];
+  spec.routing.scalesInput = config.choice("expert_scale_place", {"output", "input"}, 0) == 1;
   if (spec.sharedExpertGate && !spec.sharedExpertSize)
     config.mistake("shared_expert_gate", "it needs shared_expert_intermediate_size", "");
 }
@@ -136,8 +142,15 @@ void readRotaries(ConfigReader &config, ModelSpec &spec) {
   else
     readRotary(config, spec, 1.0);
   bool isInterleaved = config.flag("rope_interleave", false);
-  for (RotarySpec &rotary : spec.rotaries)
+  double growth = config.number("query_growth", 0);
+  int64_t growthLength = config.size("query_growth_length", spec.maxPositions);
+  for (RotarySpec &rotary : spec.rotaries) {
     rotary.interleaved = isInterleaved;
+    rotary.queryGrowth = growth;
+    rotary.growthLength = growthLength;
+    if (growth != 0 && rotary.getWidth() != spec.headDim)
+      config.mistake("query_growth", "it needs heads that are rotated whole", "");
+  }
   readRotatedLayers(config, spec);
 }
 

@@ -670,7 +670,53 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "norm_eps": 1e-05, "num_attention_heads": 24, "num_hidden_layers": 32,
           "num_key_value_heads": 8, "partial_rotary_factor": 0.5, "rope_theta": 10000,
           "tie_word_embeddings": false, "transformers_version": "4.44.0", "vocab_size": 256000,
-          "use_cache": true, "torch_dtype": "bfloat16"})"}),
+          "use_cache": true, "torch_dtype": "bfloat16"})"},
+                                         Published{"gemma_3_4b", 3'880'263'168, R"({
+          "architectures": ["Gemma3ForConditionalGeneration"], "boi_token_index": 255999,
+          "eoi_token_index": 256000, "eos_token_id": [1, 106], "image_token_index": 262144,
+          "initializer_range": 0.02, "mm_tokens_per_image": 256, "model_type": "gemma3",
+          "text_config": {"hidden_size": 2560, "intermediate_size": 10240, "model_type":
+          "gemma3_text", "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type":
+          "linear"}, "sliding_window": 1024}, "torch_dtype": "bfloat16", "transformers_version":
+          "4.50.0.dev0", "vision_config": {"hidden_size": 1152, "image_size": 896,
+          "intermediate_size": 4304, "model_type": "siglip_vision_model", "num_attention_heads":
+          16, "num_hidden_layers": 27, "patch_size": 14, "vision_use_head": false}})"},
+                                         Published{"gemma_3_27b", 27'009'346'304, R"({
+          "architectures": ["Gemma3ForConditionalGeneration"], "eos_token_id": [1, 106],
+          "mm_tokens_per_image": 256, "model_type": "gemma3", "text_config": {"head_dim": 128,
+          "hidden_size": 5376, "intermediate_size": 21504, "model_type": "gemma3_text",
+          "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16,
+          "query_pre_attn_scalar": 168, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+          "sliding_window": 1024}, "vision_config": {"hidden_size": 1152}})"},
+                                         Published{"mistral_small_3_1_24b", 23'572'403'200, R"({
+          "architectures": ["Mistral3ForConditionalGeneration"], "image_token_index": 10,
+          "model_type": "mistral3", "multimodal_projector_bias": false, "projector_hidden_act":
+          "gelu", "spatial_merge_size": 2, "text_config": {"attention_dropout": 0.0, "head_dim":
+          128, "hidden_act": "silu", "hidden_size": 5120, "initializer_range": 0.02,
+          "intermediate_size": 32768, "max_position_embeddings": 131072, "model_type": "mistral",
+          "num_attention_heads": 32, "num_hidden_layers": 40, "num_key_value_heads": 8,
+          "rms_norm_eps": 1e-05, "rope_theta": 1000000000.0, "sliding_window": null, "use_cache":
+          true, "vocab_size": 131072}, "torch_dtype": "bfloat16", "vision_config": {"head_dim":
+          64}, "vision_feature_layer": -1})"},
+                                         Published{"llava_1_5_7b", 6'738'939'904, R"({
+          "architectures": ["LlavaForConditionalGeneration"], "ignore_index": -100,
+          "image_token_index": 32000, "model_type": "llava", "pad_token_id": 32001,
+          "projector_hidden_act": "gelu", "text_config": {"_name_or_path": "lmsys/vicuna-7b-v1.5",
+          "architectures": ["LlamaForCausalLM"], "max_position_embeddings": 4096, "model_type":
+          "llama", "rms_norm_eps": 1e-05, "torch_dtype": "float16", "vocab_size": 32064},
+          "tie_word_embeddings": false, "vision_config": {"hidden_size": 1024}})"},
+                                         Published{"glm_4_7_flash", 29'943'393'920, R"({
+          "architectures": ["Glm4MoeLiteForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "eos_token_id": [154820, 154827, 154829], "first_k_dense_replace":
+          1, "hidden_act": "silu", "hidden_size": 2048, "intermediate_size": 10240,
+          "kv_lora_rank": 512, "max_position_embeddings": 202752, "model_type": "glm4_moe_lite",
+          "moe_intermediate_size": 1536, "n_group": 1, "n_routed_experts": 64, "n_shared_experts":
+          1, "norm_topk_prob": true, "num_attention_heads": 20, "num_experts_per_tok": 4,
+          "num_hidden_layers": 47, "num_key_value_heads": 20, "num_nextn_predict_layers": 1,
+          "pad_token_id": 154820, "q_lora_rank": 768, "qk_nope_head_dim": 192,
+          "qk_rope_head_dim": 64, "rms_norm_eps": 1e-05, "rope_theta": 1000000,
+          "routed_scaling_factor": 1.8, "tie_word_embeddings": false, "topk_group": 1,
+          "topk_method": "noaux_tc", "v_head_dim": 256, "vocab_size": 154880})"}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace

@@ -2,6 +2,7 @@
 // and 64 positions.
 
 #include "frontends/Spec/ModelSpec.h"
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace sinter;
@@ -51,6 +52,20 @@ TEST(Rotary, DynamicStretchesBeyondTheTrainedLength) {
   expectFrequencies(spec, 100,
                     {1.0f, 0.366154611f, 0.134069189f, 0.0490900539f, 0.017974548f, 0.00658146385f,
                      0.00240983325f, 0.00088237162f});
+}
+
+TEST(Rotary, QueriesGrowBeyondTheTrainedLength) {
+  RotarySpec spec = rotary(RopeType::Yarn, 10000);
+  EXPECT_EQ(spec.getQueryScale(1000), 1);
+  spec.queryGrowth = 0.1;
+  spec.growthLength = 64;
+  EXPECT_EQ(spec.getQueryScale(63), 1);
+  EXPECT_DOUBLE_EQ(spec.getQueryScale(64), 1 + 0.1 * std::log(2));
+  EXPECT_DOUBLE_EQ(spec.getQueryScale(191), 1 + 0.1 * std::log(3));
+  spec.growthOffset = 1;
+  EXPECT_DOUBLE_EQ(spec.getQueryScale(63), 1 + 0.1 * std::log(2));
+  spec.turns = false;
+  expectFrequencies(spec, 64, std::vector<float>(8, 0.0f));
 }
 
 TEST(Rotary, Llama3) {

@@ -60,6 +60,22 @@ TEST(WeightFiles, FindsTensorsUnderTheirNewerName) {
   EXPECT_NE(weights->find("embed_out.weight"), nullptr);
 }
 
+TEST(WeightFiles, TakesTheDecoderOfAModelOfSeveralParts) {
+  auto named = [](const char *embedding, const char *head) {
+    return safetensors(std::string("{\"") + embedding +
+                       R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},")" + head +
+                       R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+                       R"("vision_tower.a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})");
+  };
+  for (const std::string &file :
+       {named("language_model.model.embed", "language_model.lm_head.weight"),
+        named("model.language_model.embed", "lm_head.weight")}) {
+    auto weights = WeightFiles::fromBytes(bytesOf(file));
+    ASSERT_TRUE(weights) << messageOf(weights);
+    EXPECT_EQ(weights->getNames(), (std::vector<std::string>{"lm_head.weight", "model.embed"}));
+  }
+}
+
 TEST(WeightFiles, DoesNotStripAPrefixThatIsUsed) {
   std::string file = safetensors(R"({"model.a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
                                  R"("b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})");
