@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <span>
 #include <string>
+#include <unistd.h>
 
 namespace sinter::test {
 
@@ -28,8 +29,8 @@ public:
   TemporaryDirectory() {
     const auto *info = testing::UnitTest::GetInstance()->current_test_info();
     path = std::filesystem::path(testing::TempDir()) /
-           (std::string("sinter-") + info->test_suite_name() + "-" + info->name());
-    std::filesystem::remove_all(path);
+           (std::string("sinter-") + info->test_suite_name() + "-" + info->name() + "-" +
+            std::to_string(::getpid()));
     std::filesystem::create_directories(path);
   }
   ~TemporaryDirectory() { std::filesystem::remove_all(path); }
