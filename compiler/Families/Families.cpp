@@ -12,7 +12,7 @@ struct SinterFamilies : KernelFamilyInterface {
         &getAttentionFamily(),    &getAttentionGradFamily(), &getGemmFamily(),
         &getGroupedGemmFamily(),  &getLibraryGemmFamily(),   &getPackFamily(),
         &getPackIntegersFamily(), &getRoutingFamily(),       &getRowsFamily(),
-        &getSamplingFamily(),     &getScatterFamily(),
+        &getSamplingFamily(),     &getScatterFamily(),       &getStackFamily(),
     };
     return families;
   }

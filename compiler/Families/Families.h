@@ -50,6 +50,10 @@ const KernelFamily &getSamplingFamily();
 /// One sum of rows into the rows that data choose, alone: an embedding's gradient.
 const KernelFamily &getScatterFamily();
 
+/// On a GPU, more than eight matrices of one size one after another, as they are in memory, and
+/// maybe a cast behind them: those of experts.
+const KernelFamily &getStackFamily();
+
 /// Gives Sinter's dialect the families, which passes from Fusion to Schedule ask for.
 void registerKernelFamilies(mlir::DialectRegistry &registry);
 

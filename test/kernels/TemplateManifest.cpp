@@ -57,9 +57,13 @@ Expected<std::string> KernelTemplate::makeKernel(const std::string &kernel,
     }
     std::string type =
         known.contains(argument.type) ? kernel + "_parameters::" + argument.type : argument.type;
-    declared << (declared.tellp() ? ", " : "") << (argument.isWritten ? "" : "const ") << type
-             << (argument.isWritten ? " *" : " *__restrict__ ") << argument.name;
-    passed << argument.name;
+    int count = argument.times.empty() ? 1 : std::stoi(values.at(argument.times));
+    for (int i = 0; i < count; ++i) {
+      std::string place = argument.name + (argument.times.empty() ? "" : std::to_string(i));
+      declared << (declared.tellp() ? ", " : "") << (argument.isWritten ? "" : "const ") << type
+               << (argument.isWritten ? " *" : " *__restrict__ ") << place;
+      passed << (i > 0 ? ", " : "") << place;
+    }
   }
   out << "constexpr int " << kernel << "_block = sinter::" << name << "_block" << instance
       << "();\n";
@@ -113,7 +117,8 @@ static KernelTemplate readTemplate(const std::string &name, const Json &json, co
   addParameters(result, json.at("parameters"));
   for (const Json &argument : json.at("arguments"))
     result.arguments.push_back({argument.at("name"), argument.at("type"),
-                                argument.value("when", ""), argument.value("written", false)});
+                                argument.value("when", ""), argument.value("times", ""),
+                                argument.value("written", false)});
   for (const auto &[instanceName, instance] : json.at("instances").items()) {
     TemplateInstance read{instanceName,
                           {},

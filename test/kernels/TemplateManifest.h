@@ -35,6 +35,9 @@ struct KernelTemplate {
     std::string name;
     std::string type; ///< "float", or the name of a parameter
     std::string when; ///< the parameter without which it is not there, or empty
+    /// The parameter that says how many there are, of which each has its number behind the name; or
+    /// empty: one.
+    std::string times;
     bool isWritten;
   };
 

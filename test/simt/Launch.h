@@ -92,7 +92,7 @@ struct Launch {
 };
 
 /// The most pointers that a kernel may take.
-inline constexpr size_t mostArguments = 128;
+inline constexpr size_t mostArguments = 320;
 
 /// Runs the kernel to its end with these arguments. The report is clean if nothing
 /// was found. Divergence and deadlocks are watched for always, accesses to memory only in kernels

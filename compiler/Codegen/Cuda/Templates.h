@@ -72,4 +72,8 @@ mlir::FailureOr<CudaLaunch> instantiateSample(mlir::func::FuncOp kernel,
                                               mlir::func::FuncOp function, const TargetAttr &target,
                                               int64_t candidate);
 
+/// stack: one concat of arguments of one type, and a cast of it.
+mlir::FailureOr<CudaLaunch> instantiateStack(mlir::func::FuncOp kernel, mlir::func::FuncOp function,
+                                             const TargetAttr &target, int64_t candidate);
+
 } // namespace sinter
