@@ -178,12 +178,13 @@ static std::set<std::string> listExperts(const ModelSpec &spec) {
   return tensors;
 }
 
-/// Whether experts are multiplied as integers of a format: groups are whole words, and an expert's
-/// columns whole panels of any processor.
-static bool multipliesExperts(const ModelSpec &spec, const IntegerMatrix &weights) {
+/// Whether experts are multiplied as integers of a format: on a processor groups are whole words,
+/// and an expert's columns whole panels of any.
+static bool multipliesExperts(const ModelSpec &spec, const CompileOptions &options,
+                              const IntegerMatrix &weights) {
   constexpr int64_t word = 4, panel = 32;
   const IntegerFormat &format = weights.format;
-  return format.dtype == DType::E4M3 ||
+  return options.isGpu() || format.dtype == DType::E4M3 ||
          ((format.group % word == 0 || format.group == weights.columns) &&
           spec.hiddenSize % panel == 0 && spec.expertSize % panel == 0);
 }
@@ -192,15 +193,6 @@ static bool multipliesExperts(const ModelSpec &spec, const IntegerMatrix &weight
 static Expected<void> checkExperts(const Model &model, const CompileOptions &options) {
   if (!model.spec.hasExperts())
     return {};
-  if (options.isGpu()) {
-    constexpr const char *why = "experts are multiplied as integers on processors alone";
-    if (options.weights == "int8" || options.weights == "int4")
-      return fail("`weights` " + options.weights, why, "give `target` cpu");
-    if (options.weights == "stored" && model.weights)
-      for (const std::string &tensor : listExperts(model.spec))
-        if (model.weights->find(tensor)->integers)
-          return fail("tensor '" + tensor + "'", why, "give `target` cpu or `weights` float");
-  }
   if (options.weights == "fp8")
     return fail("`weights` fp8", "experts are not rounded to fp8", "give int8 or int4");
   if (options.training.fp8 != "none")
@@ -295,7 +287,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
         widened = tensor.name;
       bool isExpert = experts.contains(parameter.name);
       if (!keepsIntegers || !tensor.integers ||
-          (isExpert && !multipliesExperts(model.spec, *tensor.integers)))
+          (isExpert && !multipliesExperts(model.spec, compile, *tensor.integers)))
         continue;
       IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
       // Rows of experts are multiplied as numbers.

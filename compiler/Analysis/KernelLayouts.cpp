@@ -48,7 +48,7 @@ ArrayRef<int8_t> sinter::getCodeValues(RankedTensorType matrix) {
 
 PanelsAttr sinter::getRowPanel(RankedTensorType rows) {
   constexpr int64_t pieceElements = 32;
-  return PanelsAttr::get(rows.getContext(), llvm::alignTo(rows.getDimSize(1), pieceElements),
+  return PanelsAttr::get(rows.getContext(), llvm::alignTo(rows.getShape().back(), pieceElements),
                          /*interleave=*/1, /*depth=*/1);
 }
 

@@ -25,12 +25,14 @@ struct PackWeightsPass : sinter::impl::PackWeightsPassBase<PackWeightsPass> {
       if (function->hasAttr(SinterDialect::kEntry)) {
         function.walk([&](MatmulOp matmul) {
           if (!panels)
-            return packRows(matmul);
+            return packRows(matmul.getRhsMutable());
           packLhs(matmul);
           packRhs(matmul);
         });
         if (panels)
           packGroups(function);
+        else
+          function.walk([&](GroupedMatmulOp matmul) { packRows(matmul.getRhsMutable()); });
       }
   }
 
@@ -54,11 +56,11 @@ private:
     return codes ? codes : getIntegerPanels(getElementTypeOrSelf(integers), target);
   }
 
-  Value pack(OpBuilder &builder, MatmulOp matmul, Value matrix, PanelsAttr panels) {
+  static Value pack(OpBuilder &builder, Operation *product, Value matrix, PanelsAttr panels) {
     auto type = cast<RankedTensorType>(matrix.getType());
     auto packed = RankedTensorType::get(type.getShape(), type.getElementType(), panels);
-    auto pack = PackOp::create(builder, matmul.getLoc(), packed, matrix);
-    if (Attribute again = matmul->getAttr(SinterDialect::kRecompute))
+    auto pack = PackOp::create(builder, product->getLoc(), packed, matrix);
+    if (Attribute again = product->getAttr(SinterDialect::kRecompute))
       pack->setAttr(SinterDialect::kRecompute, again);
     return pack;
   }
@@ -185,12 +187,12 @@ private:
 
   /// Of all that a GPU multiplies by, integers of four bits alone lie otherwise than a tensor: two
   /// a byte.
-  void packRows(MatmulOp matmul) {
-    auto type = cast<RankedTensorType>(matmul.getRhs().getType());
+  void packRows(OpOperand &rhs) {
+    auto type = cast<RankedTensorType>(rhs.get().getType());
     if (!type.getElementType().isInteger(4) || type.getEncoding())
       return;
-    OpBuilder builder(matmul);
-    matmul.getRhsMutable().assign(pack(builder, matmul, matmul.getRhs(), getRowPanel(type)));
+    OpBuilder builder(rhs.getOwner());
+    rhs.set(pack(builder, rhs.getOwner(), rhs.get(), getRowPanel(type)));
   }
 
   TargetAttr target;

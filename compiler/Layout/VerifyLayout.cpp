@@ -21,16 +21,19 @@ struct VerifyLayoutPass : sinter::impl::VerifyLayoutPassBase<VerifyLayoutPass> {
     bool panels = !target || target.readsPackedRhs();
     bool valid = true;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(SinterDialect::kEntry))
+      if (function->hasAttr(SinterDialect::kEntry)) {
         function.walk([&](MatmulOp matmul) {
           valid &= succeeded(panels ? verifyPackedRhs(matmul) : verifyPlain(matmul));
         });
+        if (!panels)
+          function.walk([&](GroupedMatmulOp matmul) { valid &= succeeded(verifyPlain(matmul)); });
+      }
     if (!valid)
       signalPassFailure();
   }
 
 private:
-  static LogicalResult verifyPlain(MatmulOp matmul) {
+  template <typename Op> static LogicalResult verifyPlain(Op matmul) {
     RankedTensorType rhs = matmul.getRhs().getType();
     bool pairs = rhs.getElementType().isInteger(4);
     if (matmul.getLhs().getType().getEncoding() || bool(rhs.getEncoding()) != pairs)

@@ -130,7 +130,7 @@ private:
       if (matmul && matmul.getScales()) {
         // As a product's: kernels widen the scales.
         Type f32 = Float32Type::get(&getContext());
-        matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), f32));
+        matmul.getLhsMutable().assign(casts.get(matmul.getLhs(), tileDots ? compute : f32));
         if (Value minima = matmul.getMinima())
           matmul.getMinimaMutable().assign(casts.get(minima, f32));
         return widenResults(op);

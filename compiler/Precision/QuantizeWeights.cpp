@@ -178,7 +178,8 @@ private:
     }
   }
 
-  /// Experts' integers are read in whole panels, and groups of them as whole words.
+  /// Experts' integers are read in whole panels, and groups of them as whole words; on a GPU row by
+  /// row.
   StringRef getReasonToRefuse(GroupedMatmulOp matmul) {
     int64_t size = getGroup(matmul);
     if (matmul.getK() % size != 0)
@@ -186,6 +187,8 @@ private:
     if (weights == "fp8")
       return "experts are not multiplied by fp8";
     TargetAttr target = TargetAttr::lookup(matmul);
+    if (target && !target.readsPackedRhs())
+      return matmul.getTransposeRhs() ? "" : "an expert's columns are no rows";
     PanelsAttr panels = getIntegerPanels(IntegerType::get(&getContext(), 8), target);
     if (!matmul.getTransposeRhs() || matmul.getN() % panels.getWidth() != 0)
       return "an expert's columns are no whole panels";

@@ -108,11 +108,12 @@ template <class P> SINTER_DEVICE Vector<float, 8> load_lhs(const typename P::Ele
   }
 }
 
-/// Adds the products with a tile of each column to the sums.
-template <class P>
+/// Adds the products with a tile of each column to the sums; `row_of` says where a row of lhs
+/// begins.
+template <class P, class RowOf>
 SINTER_DEVICE void multiply_integers(float (&sums)[P::m][kGemvColumns<P>],
-                                     const IntegerTile<P> (&tiles)[kGemvColumns<P>],
-                                     const typename P::Element *lhs, int at) {
+                                     const IntegerTile<P> (&tiles)[kGemvColumns<P>], RowOf row_of,
+                                     int at) {
   constexpr int kColumns = kGemvColumns<P>;
   float partial[P::m][kColumns], totals[P::m];
 #pragma unroll
@@ -125,7 +126,7 @@ SINTER_DEVICE void multiply_integers(float (&sums)[P::m][kGemvColumns<P>],
       columns[c] = tiles[c].widen(part);
 #pragma unroll
     for (int row = 0; row < P::m; ++row) {
-      const auto x = load_lhs<P>(lhs + row * kLhsStride<P>, at + part * 8);
+      const auto x = load_lhs<P>(row_of(row), at + part * 8);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const int element = part * 8 + i, share = element / kShare<P>;
@@ -211,7 +212,10 @@ gemv_integers(const typename P::Input *lhs, const typename P::RhsElement *intege
           if (round == 0)
             rows = prepare_lhs<P, 128>(operands);
         },
-        [&](const Tile &tile, int at) { multiply_integers<P>(sums, tile.columns, rows, at); });
+        [&](const Tile &tile, int at) {
+          multiply_integers<P>(
+              sums, tile.columns, [&](int row) { return rows + row * kLhsStride<P>; }, at);
+        });
     finish_columns<P, 4, kSplits>(operands, sums, first, round);
   }
 }

@@ -252,6 +252,33 @@ TEST_P(IntegerCudaLogits, OfCachesInBf16) {
 INSTANTIATE_TEST_SUITE_P(Models, IntegerCudaLogits, testing::Values("gpt2", "llama"),
                          nameModelTest);
 
+// Experts' matrices, rounded or of a file: a step multiplies few rows by each of them, and `logits`
+// many. In bf16 a token whose last expert is barely likelier than the next may go elsewhere.
+class ExpertsCudaLogits : public IntegerCudaLogits {};
+
+TEST_P(ExpertsCudaLogits, OfWeightsAreTheProcessors) {
+  for (const char *weights : {"int8", "int4"}) {
+    EXPECT_LE(distanceToProcessors(withWeights(weights, DType::F32)), 1e-5) << weights;
+    EXPECT_LE(distanceToProcessors(withWeights(weights, DType::BF16)), 0.16) << weights;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ExpertsCudaLogits,
+                         testing::Values("qwen2_moe-one", "gpt_oss-mxfp4"), nameModelTest);
+
+class StoredExpertsCudaLogits : public IntegerCudaLogits {};
+
+TEST_P(StoredExpertsCudaLogits, AreTheProcessors) {
+  for (IntegerFormat format : {IntegerFormat{DType::I4, 4, DType::F16, true},
+                               IntegerFormat{DType::I8, 4, DType::BF16, false}}) {
+    auto stored = [&](CompiledModel &model) { model.useIntegers(format, format.scaleType); };
+    EXPECT_LE(distanceToProcessors(options({}, 2, 7, DType::F32), stored), 1e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StoredExpertsCudaLogits, testing::Values("sinter-experts"),
+                         nameModelTest);
+
 // Attention and the MLP of a layer side by side, whether that pays or not and in whatever order the
 // streams go on.
 class StreamsCudaLogits : public CudaLogits {};

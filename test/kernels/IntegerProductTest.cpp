@@ -1,5 +1,6 @@
 // Products whose weights are integers with scales, for few rows and for many, and how integers of
 // four bits are packed for them, against plain loops in double precision.
+#include "test/kernels/IntegerRows.h"
 #include "test/kernels/KernelHarness.h"
 
 #include <gtest/gtest.h>
@@ -59,35 +60,6 @@ Parameters getParameters(const Product &p, bool isGemv) {
   return result;
 }
 
-HostTensor makeIntegers(size_t count, int bits, std::mt19937 &engine,
-                        const std::string &type = kByte) {
-  if (type == kE4M3) // as large as integers, and subnormal ones
-    return HostTensor::random(type, count, engine, 40);
-  HostTensor result(kByte, count);
-  std::uniform_int_distribution<int> any(-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
-  for (double &value : result.values)
-    value = any(engine);
-  return result;
-}
-
-/// Rows of integers of four bits as integers.cuh says, or bytes as they are.
-HostTensor pack(const HostTensor &integers, int rows, int columns, int bits) {
-  if (bits == 8)
-    return integers;
-  int pieces = (columns + 31) / 32;
-  HostTensor result(kByte, size_t(rows) * pieces * 16);
-  for (int row = 0; row < rows; ++row)
-    for (int i = 0; i < pieces * 16; ++i) {
-      auto get = [&](int column) {
-        return column < columns ? int(integers.values[size_t(row) * columns + column]) & 15 : 0;
-      };
-      int first = i / 16 * 32 + i % 16;
-      result.values[size_t(row) * pieces * 16 + i] =
-          static_cast<signed char>(get(first) | get(first + 16) << 4);
-    }
-  return result;
-}
-
 /// What a product computes, and what it is computed from.
 struct Case {
   HostTensor lhs, integers, scales, minima, bias, normWeight, out;
@@ -134,7 +106,7 @@ private:
           value *= compute(i, j + outputs(p)) / (1 + std::exp(-value));
         expected[size_t(i) * outStride(p) + j] = value;
       }
-    integers = pack(integers, p.n, p.k, p.bits);
+    integers = packIntegers(integers, p.n, p.k, p.bits);
   }
 };
 
@@ -373,7 +345,7 @@ TEST(PackIntegers, PutsTwoIntoAByte) {
       SCOPED_TRACE(columns);
       std::mt19937 engine(2);
       HostTensor integers = makeIntegers(size_t(rows) * columns, 4, engine);
-      HostTensor expected = pack(integers, rows, columns, 4);
+      HostTensor expected = packIntegers(integers, rows, columns, 4);
       HostTensor packed(kByte, expected.values.size());
       auto compiled = TestKernels::compile(
           getTemplate("pack_integers"),

@@ -209,14 +209,9 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
   setProduct(instance, *gemm, kernel);
   bool isConstant = !!kernel.getArgAttr(numberOf(matmul.getRhs()), kConstantAttribute);
   if (scaled) {
-    Type number = getElementTypeOrSelf(matmul.getRhs());
-    instance.set("bits", int64_t(number.getIntOrFloatBitWidth()));
-    // Integers of four bits are two a byte.
-    instance.set("RhsElement",
-                 number.isInteger(4) ? IntegerType::get(kernel.getContext(), 8) : number);
-    instance.set("ScaleElement", getElementTypeOrSelf(matmul.getScales()));
-    instance.set("group", matmul.getGroup());
-    instance.set("hasMinima", static_cast<bool>(matmul.getMinima()));
+    instance.setIntegers(getElementTypeOrSelf(matmul.getRhs()),
+                         getElementTypeOrSelf(matmul.getScales()), matmul.getGroup(),
+                         static_cast<bool>(matmul.getMinima()));
     for (Value numbers : {matmul.getScales(), matmul.getMinima()}) {
       instance.pass(numbers ? std::optional(numberOf(numbers)) : std::nullopt);
       isConstant &= !numbers || kernel.getArgAttr(numberOf(numbers), kConstantAttribute);

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Codegen/Cuda/TemplateInstance.h"
 #include "compiler/Codegen/Cuda/Templates.h"
 
@@ -59,6 +60,22 @@ private:
 };
 } // namespace
 
+/// Checks that integers are as kernels read them: row by row, those of four bits in a panel, with
+/// plain scales and minima of each row.
+static LogicalResult checkIntegers(GroupedMatmulOp matmul) {
+  RankedTensorType rhs = matmul.getRhs().getType();
+  Type scale = getElementTypeOrSelf(matmul.getScales());
+  bool pairs = rhs.getElementType().isInteger(4);
+  if (!matmul.getTransposeRhs() || rhs.getEncoding() != (pairs ? getRowPanel(rhs) : Attribute()))
+    return matmul.emitError("expected rows of integers, those of four bits in one panel, got ")
+           << rhs;
+  if (!scale.isF32() && !scale.isBF16() && !scale.isF16())
+    return matmul.emitError("expected scales of f32, bf16 or f16, got ") << scale;
+  if (matmul.getMinima() && !getElementTypeOrSelf(matmul.getMinima()).isF32())
+    return matmul.emitError("expected minima of f32, got ") << matmul.getMinima().getType();
+  return success();
+}
+
 FailureOr<CudaLaunch> sinter::instantiateGrouped(func::FuncOp kernel, func::FuncOp function,
                                                  const TargetAttr &, int64_t) {
   if (!llvm::hasSingleElement(kernel.front().without_terminator()))
@@ -67,14 +84,20 @@ FailureOr<CudaLaunch> sinter::instantiateGrouped(func::FuncOp kernel, func::Func
   Type element = getElementTypeOrSelf(op->getOperand(0));
   if (!element.isF32() && !element.isBF16() && !element.isF16())
     return op->emitError("expected operands of f32, bf16 or f16, got ") << element;
-  if (Type other = getElementTypeOrSelf(op->getOperand(1)); other != element)
+  auto matmul = dyn_cast<GroupedMatmulOp>(op);
+  bool isOuter = !matmul, hasScales = matmul && matmul.getScales();
+  if (Type other = getElementTypeOrSelf(op->getOperand(1)); !hasScales && other != element)
     return op->emitError("expected matrices of the rows' type, got ") << other;
-  bool isOuter = isa<GroupedOuterOp>(op);
-  Grouped shape = isOuter ? Grouped(cast<GroupedOuterOp>(op)) : Grouped(cast<GroupedMatmulOp>(op));
+  if (hasScales && failed(checkIntegers(matmul)))
+    return failure();
+  Grouped shape = isOuter ? Grouped(cast<GroupedOuterOp>(op)) : Grouped(matmul);
 
   bool isGemv = !isOuter && shape.isGemv();
-  StringRef name = isOuter ? "grouped_outer" : isGemv ? "grouped_gemv" : "grouped_gemm";
-  TemplateInstance instance("grouped", name, kernel.getContext());
+  StringRef name = isOuter     ? "grouped_outer"
+                   : hasScales ? (isGemv ? "grouped_gemv_integers" : "grouped_gemm_integers")
+                   : isGemv    ? "grouped_gemv"
+                               : "grouped_gemm";
+  TemplateInstance instance(hasScales ? "grouped_integers" : "grouped", name, kernel.getContext());
   instance.set("Element", element);
   instance.set("Out", getElementTypeOrSelf(op->getResult(0)));
   instance.set("m", shape.m);
@@ -83,10 +106,19 @@ FailureOr<CudaLaunch> sinter::instantiateGrouped(func::FuncOp kernel, func::Func
   instance.set("groups", shape.groups);
   if (!isGemv)
     instance.set("tile", shape.getTile());
-  if (!isGemv && !isOuter)
+  if (hasScales)
+    instance.setIntegers(getElementTypeOrSelf(matmul.getRhs()),
+                         getElementTypeOrSelf(matmul.getScales()), matmul.getGroup(),
+                         static_cast<bool>(matmul.getMinima()));
+  else if (!isGemv && !isOuter)
     instance.set("rhsTransposed", shape.rhsTransposed);
-  for (Value operand : op->getOperands())
-    instance.pass(cast<BlockArgument>(operand).getArgNumber());
+  SmallVector<Value> operands(op->getOperands());
+  if (hasScales)
+    operands = {matmul.getLhs(), matmul.getRhs(), matmul.getScales(), matmul.getMinima(),
+                matmul.getOffsets()};
+  for (Value operand : operands)
+    instance.pass(operand ? std::optional(cast<BlockArgument>(operand).getArgNumber())
+                          : std::nullopt);
   instance.pass(kernel.getNumArguments());
   instance.write(function, /*usesShared=*/!isGemv);
   return isGemv ? shape.getGemvLaunch() : shape.getGemmLaunch();

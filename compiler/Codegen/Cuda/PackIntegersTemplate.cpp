@@ -11,12 +11,12 @@ FailureOr<CudaLaunch> sinter::instantiatePackIntegers(func::FuncOp kernel, func:
   if (!op || kernel.front().getOperations().size() != 2)
     return kernel.emitError("expected a pack to be a kernel of its own");
   RankedTensorType type = op.getOperand().getType();
-  if (!type.getElementType().isInteger(4) || type.getRank() != 2 ||
+  if (!type.getElementType().isInteger(4) || type.getRank() < 2 ||
       op.getType().getEncoding() != getRowPanel(type))
     return op->emitError(
                "expected rows of integers of four bits, to be packed into one panel, got ")
            << type << " and " << op.getType();
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  int64_t columns = type.getShape().back(), rows = type.getNumElements() / columns;
   TemplateInstance instance("pack_integers", "pack_integers", kernel.getContext());
   instance.set("rows", rows);
   instance.set("columns", columns);

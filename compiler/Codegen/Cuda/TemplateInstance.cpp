@@ -31,6 +31,15 @@ void TemplateInstance::setStrides(StringRef prefix, const StridedInput &input) {
   setPart("HeadStride", input.strides[2]);
 }
 
+void TemplateInstance::setIntegers(Type number, Type scale, int64_t group, bool hasMinima) {
+  set("bits", int64_t(number.getIntOrFloatBitWidth()));
+  // Integers of four bits are two a byte.
+  set("RhsElement", number.isInteger(4) ? builder.getIntegerType(8) : number);
+  set("ScaleElement", scale);
+  set("group", group);
+  set("hasMinima", hasMinima);
+}
+
 void TemplateInstance::pass(std::optional<unsigned> argument) {
   arguments.push_back(argument ? static_cast<int64_t>(*argument) : -1);
 }

@@ -27,6 +27,9 @@ public:
   /// `<prefix>RowStride` and `<prefix>HeadStride`.
   void setStrides(llvm::StringRef prefix, const StridedInput &input);
 
+  /// Weights that are integers, or of e4m3, with scales, as integers.cuh has them.
+  void setIntegers(mlir::Type number, mlir::Type scale, int64_t group, bool hasMinima);
+
   /// The template's next argument: one of the kernel's, or none.
   void pass(std::optional<unsigned> argument);
 

@@ -38,9 +38,37 @@ func.func private @choice_beside(%x: tensor<4x8xf32>) -> (tensor<4x2xf32>, tenso
 
 // -----
 
-func.func private @integers(%x: tensor<4x32xf32>, %w: tensor<2x8x32xi8>, %o: tensor<3xi32>, %s: tensor<2x8x1xf32>) -> tensor<4x8xf32>
+func.func private @columns(%x: tensor<4x32xf32>, %w: tensor<2x32x8xi8>, %o: tensor<3xi32>, %s: tensor<2x1x8xf32>) -> tensor<4x8xf32>
     attributes {sinter.kernel = "grouped_gemm"} {
-  // expected-error @below {{expected matrices of the rows' type, got 'i8'}}
-  %0 = sinter.grouped_matmul %x, %w, %o scales %s {transpose_rhs} : (tensor<4x32xf32>, tensor<2x8x32xi8>, tensor<3xi32>, tensor<2x8x1xf32>) -> tensor<4x8xf32>
+  // expected-error @below {{expected rows of integers, those of four bits in one panel, got 'tensor<2x32x8xi8>'}}
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s : (tensor<4x32xf32>, tensor<2x32x8xi8>, tensor<3xi32>, tensor<2x1x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+func.func private @unpacked(%x: tensor<4x32xf32>, %w: tensor<2x8x32xi4>, %o: tensor<3xi32>, %s: tensor<2x8x1xf32>) -> tensor<4x8xf32>
+    attributes {sinter.kernel = "grouped_gemm"} {
+  // expected-error @below {{expected rows of integers, those of four bits in one panel, got 'tensor<2x8x32xi4>'}}
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s {transpose_rhs} : (tensor<4x32xf32>, tensor<2x8x32xi4>, tensor<3xi32>, tensor<2x8x1xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+func.func private @scales(%x: tensor<4x32xf32>, %w: tensor<2x8x32xi8>, %o: tensor<3xi32>, %s: tensor<2x8x1xf64>) -> tensor<4x8xf32>
+    attributes {sinter.kernel = "grouped_gemm"} {
+  // expected-error @below {{expected scales of f32, bf16 or f16, got 'f64'}}
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s {transpose_rhs} : (tensor<4x32xf32>, tensor<2x8x32xi8>, tensor<3xi32>, tensor<2x8x1xf64>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+func.func private @minima(%x: tensor<4x32xf32>, %w: tensor<2x8x32xi8>, %o: tensor<3xi32>, %s: tensor<2x8x1xf16>, %m: tensor<2x8x1xf16>) -> tensor<4x8xf32>
+    attributes {sinter.kernel = "grouped_gemm"} {
+  // expected-error @below {{expected minima of f32, got}}
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s minima %m {transpose_rhs}
+    : (tensor<4x32xf32>, tensor<2x8x32xi8>, tensor<3xi32>, tensor<2x8x1xf16>, tensor<2x8x1xf16>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }

@@ -1,5 +1,8 @@
 // RUN: sinter-opt %s --sinter-assign-target=target=cuda:sm_90 --sinter-lower-cuda-kernels | FileCheck %s
 
+#rows = #sinter.panels<width = 64, interleave = 1, depth = 1>
+#wide = #sinter.panels<width = 96, interleave = 1, depth = 1>
+
 // One row of each of eight groups at the most: 8 tiles of 3 times 32 columns.
 // CHECK: func.func private @few({{.*}} attributes {sinter.block = 256 : i64, sinter.grid = 24 : i64
 func.func private @few(%x: tensor<8x64xbf16>, %w: tensor<128x96x64xbf16>, %o: tensor<129xi32>) -> tensor<8x96xf32>
@@ -58,6 +61,30 @@ func.func private @order(%ids: tensor<9x8xi32>) -> (tensor<72xi32>, tensor<9x8xi
   return %0#1, %0#2, %0#3 : tensor<72xi32>, tensor<9x8xi32>, tensor<129xi32>
 }
 
+// By integers, which are read row by row: the launches of numbers.
+// CHECK: func.func private @few_integers({{.*}} attributes {sinter.block = 256 : i64, sinter.grid = 24 : i64
+func.func private @few_integers(%x: tensor<8x64xbf16>, %w: tensor<128x96x64xi4, #rows>, %o: tensor<129xi32>, %s: tensor<128x96x2xf16>, %m: tensor<128x96x2xf32>)
+    -> tensor<8x96xf32> attributes {sinter.kernel = "grouped_gemm"} {
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s minima %m {transpose_rhs}
+    : (tensor<8x64xbf16>, tensor<128x96x64xi4, #rows>, tensor<129xi32>, tensor<128x96x2xf16>, tensor<128x96x2xf32>) -> tensor<8x96xf32>
+  return %0 : tensor<8x96xf32>
+}
+
+// CHECK: func.func private @many_integers({{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 20 : i64, {{.*}}sinter.shared = 30720 : i64}
+func.func private @many_integers(%x: tensor<400x64xbf16>, %w: tensor<4x96x64xi8>, %o: tensor<5xi32>, %s: tensor<4x96x1xf32>)
+    -> tensor<400x96xf32> attributes {sinter.kernel = "grouped_gemm"} {
+  %0 = sinter.grouped_matmul %x, %w, %o scales %s {transpose_rhs}
+    : (tensor<400x64xbf16>, tensor<4x96x64xi8>, tensor<5xi32>, tensor<4x96x1xf32>) -> tensor<400x96xf32>
+  return %0 : tensor<400x96xf32>
+}
+
+// All experts' rows of four bits are packed at once.
+// CHECK: func.func private @pack({{.*}} attributes {sinter.block = 256 : i64, sinter.grid = 5 : i64
+func.func private @pack(%w: tensor<4x96x72xi4>) -> tensor<4x96x72xi4, #wide> attributes {sinter.kernel = "pack_integers"} {
+  %0 = sinter.pack %w : (tensor<4x96x72xi4>) -> tensor<4x96x72xi4, #wide>
+  return %0 : tensor<4x96x72xi4, #wide>
+}
+
 // CHECK-LABEL: module @kernels
 // CHECK: func.func private @few(
 // CHECK-SAME: arguments = array<i64: 0, 1, 2, 3>
@@ -82,3 +109,14 @@ func.func private @order(%ids: tensor<9x8xi32>) -> (tensor<72xi32>, tensor<9x8xi
 // CHECK-SAME: arguments = array<i64: 0, -1, 1, 2, 3>
 // CHECK-SAME: function = "route"
 // CHECK-SAME: experts = 128 : i64, k = 8 : i64, tokens = 9 : i64
+// CHECK: func.func private @few_integers(
+// CHECK-SAME: arguments = array<i64: 0, 1, 3, 4, 2, 5>
+// CHECK-SAME: function = "grouped_gemv_integers", header = "grouped_integers.cuh"
+// CHECK-SAME: RhsElement = i8, ScaleElement = f16, bits = 4 : i64, group = 32 : i64, groups = 128 : i64, hasMinima = true
+// CHECK: func.func private @many_integers(
+// CHECK-SAME: arguments = array<i64: 0, 1, 3, -1, 2, 4>
+// CHECK-SAME: function = "grouped_gemm_integers"
+// CHECK-SAME: ScaleElement = f32, bits = 8 : i64, group = 64 : i64, groups = 4 : i64, hasMinima = false
+// CHECK-SAME: tile = 64 : i64
+// CHECK: func.func private @pack(
+// CHECK-SAME: parameters = {columns = 72 : i64, rows = 384 : i64}
