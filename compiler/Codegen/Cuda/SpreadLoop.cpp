@@ -1,7 +1,6 @@
 #include "compiler/Codegen/Cuda/SpreadLoop.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Codegen/Cuda/ThreadLoops.h"
-#include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -134,9 +133,9 @@ private:
     first.map(loop.getInductionVar(), element);
     llvm::MapVector<Operation *, Value> loaded;
     for (memref::LoadOp load : vectors.loads)
-      loaded[load] =
-          vector::LoadOp::create(builder, loc, VectorType::get({lanes}, load.getType()),
-                                 load.getMemRef(), cloneIndex(load.getIndices().front(), first));
+      loaded[load] = loadRow(load, first);
+    for (RowChoice &choice : vectors.choices)
+      loaded[choice.op] = emitChoice(choice.op, choice.loads.front().getType(), first);
     SmallVector<Value> initial(carried);
     for (memref::StoreOp store : vectors.stores)
       initial.push_back(ub::PoisonOp::create(
@@ -158,6 +157,8 @@ private:
       for (auto [load, value] : loaded)
         mapping.map(load->getResult(0),
                     vector::ExtractOp::create(builder, loc, value, OpFoldResult(lane)).getResult());
+      for (const RowChoice &choice : vectors.choices)
+        convert(choice, mapping);
       SmallVector<Value> next(arguments);
       cloneBody(mapping, k, lane, vectors.stores, [&](size_t store, Value value) {
         Value &row = next[carried.size() + store];
@@ -189,6 +190,13 @@ private:
              mapping.lookupOrDefault(memref::StoreOp(*kept).getValueToStore()));
         continue;
       }
+      // A chosen element that was widened is stored as it was.
+      if (auto narrow = dyn_cast<arith::TruncFOp>(op))
+        if (auto wide = mapping.lookupOrDefault(narrow.getIn()).getDefiningOp<arith::ExtFOp>();
+            wide && wide.getIn().getType() == narrow.getType()) {
+          mapping.map(narrow.getResult(), wide.getIn());
+          continue;
+        }
       Operation *copy = builder.clone(op, mapping);
       copy->walk([&](Operation *inner) { useOwn(inner, k, lane); });
     }
@@ -211,25 +219,29 @@ private:
       cast<memref::StoreOp>(op).getIndicesMutable().assign(index);
   }
 
+  /// An op that chooses, the same for all lanes, between loads whose elements are all converted
+  /// alike: of several tensors side by side, the one that the lanes are in.
+  struct RowChoice {
+    scf::IfOp op;
+    SmallVector<memref::LoadOp> loads;
+    SmallVector<Operation *> conversions; ///< of the first load's element, in order
+  };
+
   struct VectorAccesses {
     SmallVector<memref::LoadOp> loads;
     SmallVector<memref::StoreOp> stores;
+    SmallVector<RowChoice> choices;
   };
 
   /// The accesses of neighbours by neighbouring lanes that are aligned to a vector.
   VectorAccesses collectVectors() {
     VectorAccesses found;
-    Value counter = loop.getInductionVar();
     for (Operation &op : loop.getBody()->without_terminator()) {
+      RowChoice choice{dyn_cast<scf::IfOp>(op), {}, {}};
+      if (choice.op && collectChoice(choice.op, choice))
+        found.choices.push_back(std::move(choice));
       std::optional<Access> access = Access::of(&op);
-      if (!access)
-        continue;
-      Operation *buffer = access->memory.getDefiningOp();
-      bool wide = !(buffer && buffer->hasAttr(kRegistersAttribute)) &&
-                  getStride(access->index, counter) == 1 &&
-                  getDivisor(access->index, counter, lanes) % lanes == 0 &&
-                  !(buffer && item.perBlock > 1 &&
-                    cast<memref::AllocaOp>(buffer).getType().getNumElements() % lanes != 0);
+      bool wide = access && isWide(*access);
       if (wide && access->writes)
         found.stores.push_back(cast<memref::StoreOp>(op));
       else if (wide)
@@ -238,12 +250,102 @@ private:
     return found;
   }
 
+  bool isWide(const Access &access) {
+    Operation *buffer = access.memory.getDefiningOp();
+    return !(buffer && buffer->hasAttr(kRegistersAttribute)) && isRow(access.index) &&
+           !(buffer && item.perBlock > 1 &&
+             cast<memref::AllocaOp>(buffer).getType().getNumElements() % lanes != 0);
+  }
+
+  /// Whether an index is a multiple of the lanes at the first one and grows by one a lane.
+  bool isRow(Value index) {
+    Value counter = loop.getInductionVar();
+    return getLaneStride(index, counter, lanes) == 1 &&
+           getDivisor(index, counter, lanes) % lanes == 0;
+  }
+
+  /// Whether an op, or one inside of the choice, chooses between loads as RowChoice says, which
+  /// is given them.
+  bool collectChoice(scf::IfOp op, RowChoice &choice) {
+    auto condition = op.getCondition().getDefiningOp<arith::CmpIOp>();
+    APInt bound;
+    if (op.getNumResults() != 1 || !condition ||
+        condition.getPredicate() != arith::CmpIPredicate::slt ||
+        !matchPattern(condition.getRhs(), m_ConstantInt(&bound)))
+      return false;
+    Value place = condition.getLhs();
+    if (getLaneStride(place, loop.getInductionVar(), lanes) != 0 &&
+        (!isRow(place) || bound.getSExtValue() % lanes != 0))
+      return false;
+    return llvm::all_of(ArrayRef{op.thenYield(), op.elseYield()}, [&](scf::YieldOp yield) {
+      Operation *source = yield.getOperand(0).getDefiningOp();
+      if (!source || source->getBlock() != yield->getBlock())
+        return false;
+      if (auto inner = dyn_cast<scf::IfOp>(source))
+        return collectChoice(inner, choice);
+      SmallVector<Operation *> conversions;
+      for (; source && isa<arith::ExtFOp, arith::TruncFOp>(source);
+           source = source->getOperand(0).getDefiningOp())
+        conversions.insert(conversions.begin(), source);
+      auto load = dyn_cast_or_null<memref::LoadOp>(source);
+      if (!load || !isWide(*Access::of(load)))
+        return false;
+      if (choice.loads.empty())
+        choice.conversions = conversions;
+      choice.loads.push_back(load);
+      return load.getType() == choice.loads.front().getType() &&
+             llvm::equal(conversions, choice.conversions, [](Operation *own, Operation *other) {
+               return own->getName() == other->getName() &&
+                      own->getResultTypes() == other->getResultTypes();
+             });
+    });
+  }
+
+  /// The vector that a load loads at the element that the counter is mapped to.
+  Value loadRow(memref::LoadOp load, IRMapping &mapping) {
+    return vector::LoadOp::create(builder, loc, VectorType::get({lanes}, load.getType()),
+                                  load.getMemRef(), cloneIndex(load.getIndices().front(), mapping));
+  }
+
+  /// The vector of elements that is chosen there, before they are converted.
+  Value emitChoice(scf::IfOp op, Type element, IRMapping &mapping) {
+    auto choice = scf::IfOp::create(builder, loc, VectorType::get({lanes}, element),
+                                    cloneIndex(op.getCondition(), mapping),
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard after(builder);
+    for (auto [block, yield] :
+         {std::pair(choice.thenBlock(), op.thenYield()), {choice.elseBlock(), op.elseYield()}}) {
+      builder.setInsertionPointToEnd(block);
+      IRMapping own = mapping;
+      Operation *source = yield.getOperand(0).getDefiningOp();
+      while (isa<arith::ExtFOp, arith::TruncFOp>(source))
+        source = source->getOperand(0).getDefiningOp();
+      auto inner = dyn_cast<scf::IfOp>(source);
+      Value row =
+          inner ? emitChoice(inner, element, own) : loadRow(cast<memref::LoadOp>(source), own);
+      scf::YieldOp::create(builder, loc, row);
+    }
+    return choice.getResult(0);
+  }
+
+  /// Makes of a lane's element as it was loaded, which the choice is mapped to, what it is
+  /// converted to.
+  void convert(const RowChoice &choice, IRMapping &mapping) {
+    Value result = choice.op->getResult(0), element = mapping.lookup(result);
+    for (Operation *conversion : choice.conversions) {
+      IRMapping operand;
+      operand.map(conversion->getOperand(0), element);
+      element = builder.clone(*conversion, operand)->getResult(0);
+    }
+    mapping.map(result, element);
+  }
+
   /// The value of an index with the loop's counter mapped.
   Value cloneIndex(Value index, IRMapping &mapping) {
     if (Value known = mapping.lookupOrNull(index))
       return known;
     Operation *op = index.getDefiningOp();
-    if (!op || op->getBlock() != loop.getBody())
+    if (!op || !loop->isProperAncestor(op))
       return index;
     for (Value operand : op->getOperands())
       cloneIndex(operand, mapping);

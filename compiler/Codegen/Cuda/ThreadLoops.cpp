@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cuda/ThreadLoops.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -65,6 +66,30 @@ static constexpr int64_t kAnyPower = 1 << 20;
 
 static int64_t getPowerOfTwo(int64_t value) { return value == 0 ? kAnyPower : value & -value; }
 
+/// The power of two that an expression over operands is divisible by, as getDivisor says.
+static int64_t getDivisor(AffineExpr expr, ValueRange operands, Value counter, int64_t step) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return getPowerOfTwo(number.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return getDivisor(operands[dim.getPosition()], counter, step);
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t left = getDivisor(binary.getLHS(), operands, counter, step);
+  int64_t right = getDivisor(binary.getRHS(), operands, counter, step);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+  case AffineExprKind::Mod:
+    return std::min(left, right);
+  case AffineExprKind::Mul:
+    return std::min(left * right, kAnyPower);
+  case AffineExprKind::FloorDiv: {
+    int64_t divisor = cast<AffineConstantExpr>(binary.getRHS()).getValue();
+    return divisor == right ? std::max<int64_t>(left / divisor, 1) : 1;
+  }
+  default:
+    return 1;
+  }
+}
+
 int64_t sinter::getDivisor(Value index, Value counter, int64_t step) {
   if (index == counter)
     return getPowerOfTwo(step);
@@ -80,26 +105,42 @@ int64_t sinter::getDivisor(Value index, Value counter, int64_t step) {
   auto apply = dyn_cast_or_null<affine::AffineApplyOp>(op);
   if (!apply)
     return 1;
-  std::function<int64_t(AffineExpr)> ofExpr = [&](AffineExpr expr) -> int64_t {
-    if (auto number = dyn_cast<AffineConstantExpr>(expr))
-      return getPowerOfTwo(number.getValue());
+  return ::getDivisor(apply.getAffineMap().getResult(0), apply.getMapOperands(), counter, step);
+}
+
+std::optional<int64_t> sinter::getLaneStride(Value index, Value counter, int64_t lanes) {
+  std::optional<int64_t> stride = getStride(index, counter);
+  auto apply = index.getDefiningOp<affine::AffineApplyOp>();
+  if (stride || !apply)
+    return stride;
+  std::function<std::optional<int64_t>(AffineExpr)> ofExpr =
+      [&](AffineExpr expr) -> std::optional<int64_t> {
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return ofOperand(dim.getPosition());
-    auto binary = cast<AffineBinaryOpExpr>(expr);
-    int64_t left = ofExpr(binary.getLHS()), right = ofExpr(binary.getRHS());
-    switch (expr.getKind()) {
-    case AffineExprKind::Add:
-    case AffineExprKind::Mod:
-      return std::min(left, right);
-    case AffineExprKind::Mul:
-      return std::min(left * right, kAnyPower);
-    case AffineExprKind::FloorDiv: {
-      int64_t divisor = cast<AffineConstantExpr>(binary.getRHS()).getValue();
-      return divisor == right ? std::max<int64_t>(left / divisor, 1) : 1;
-    }
-    default:
-      return 1;
-    }
+      return getLaneStride(apply.getMapOperands()[dim.getPosition()], counter, lanes);
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary)
+      return 0;
+    std::optional<int64_t> left = ofExpr(binary.getLHS()), right = ofExpr(binary.getRHS());
+    if (!left || !right)
+      return std::nullopt;
+    if (expr.getKind() == AffineExprKind::Add)
+      return *left + *right;
+    if (*left == 0 && *right == 0)
+      return 0;
+    auto number = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (!number)
+      return std::nullopt;
+    if (expr.getKind() == AffineExprKind::Mul)
+      return *left * number.getValue();
+    // What is divided crosses no multiple of the divisor.
+    int64_t room = std::min(::getDivisor(binary.getLHS(), apply.getMapOperands(), counter, lanes),
+                            getPowerOfTwo(number.getValue()));
+    bool stays = *left >= 0 && *left * (lanes - 1) < room;
+    if (stays && expr.getKind() == AffineExprKind::FloorDiv)
+      return 0;
+    if (stays && expr.getKind() == AffineExprKind::Mod)
+      return *left;
+    return std::nullopt;
   };
   return ofExpr(apply.getAffineMap().getResult(0));
 }

@@ -60,6 +60,11 @@ void forAccesses(mlir::Operation *op, llvm::function_ref<void(const Access &)> v
 /// of `step`.
 int64_t getDivisor(mlir::Value index, mlir::Value counter, int64_t step);
 
+/// By how much `index` grows from a lane to the next, of lanes whose first has a `counter` that is
+/// a multiple of their number; nothing where that is not the same for all of them. Of
+/// (i floordiv 64) * 128 + i mod 64 it is 1 for 8 lanes.
+std::optional<int64_t> getLaneStride(mlir::Value index, mlir::Value counter, int64_t lanes);
+
 /// Whether two indices are the same whenever two counters are. The counters may be null.
 bool areEquivalent(mlir::Value a, mlir::Value counterA, mlir::Value b, mlir::Value counterB);
 

@@ -4,6 +4,8 @@ module {
 func.func private @sum(%x: tensor<3x1024xf32>) -> tensor<3xf32> attributes {sinter.grid = 3 : i64, sinter.block = 128 : i64, sinter.shared = 0 : i64}
 func.func private @rest(%x: tensor<3x1027xf32>) -> tensor<3xf32> attributes {sinter.grid = 3 : i64, sinter.block = 128 : i64, sinter.shared = 0 : i64}
 func.func private @tail(%x: tensor<3x65xf32>) -> tensor<3x65xf32> attributes {sinter.grid = 2 : i64, sinter.block = 64 : i64, sinter.shared = 528 : i64}
+func.func private @beside(%x: tensor<3x64xbf16>, %y: tensor<3x64xbf16>) -> tensor<3x128xbf16> attributes {sinter.grid = 3 : i64, sinter.block = 16 : i64, sinter.shared = 0 : i64}
+func.func private @uneven(%x: tensor<3x60xf32>, %y: tensor<3x68xf32>) -> tensor<3x128xf32> attributes {sinter.grid = 3 : i64, sinter.block = 16 : i64, sinter.shared = 0 : i64}
 
 module @kernels {
 // Sums a lane, then over the lanes, then over the block; the first thread stores.
@@ -111,6 +113,86 @@ func.func @tail(%x: memref<195xf32> {llvm.noalias}, %y: memref<195xf32> {llvm.no
       %1 = arith.subf %0, %largest : f32
       memref.store %1, %y[%at] : memref<195xf32>
     } {sinter.lanes = 1 : i64, sinter.unroll = 3 : i64}
+  }
+  return
+}
+
+// Of two tensors side by side all lanes are in one: they load a vector of it, whose elements are
+// stored as they are. Parts that lie elsewhere are vectors, too, where no lane crosses from one to
+// the next.
+// CHECK-LABEL: func.func @beside
+// CHECK-SAME: (%[[X:.*]]: memref<192xbf16> {llvm.noalias}, %[[Y:.*]]: memref<192xbf16> {llvm.noalias}, %[[Z:.*]]: memref<384xbf16>
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %{{.*}}, %c64
+// CHECK: %[[ROW:.*]] = scf.if %[[BELOW]] -> (vector<8xbf16>) {
+// CHECK: %[[LEFT:.*]] = vector.load %[[X]]{{.*}} : memref<192xbf16>, vector<8xbf16>
+// CHECK: scf.yield %[[LEFT]]
+// CHECK: } else {
+// CHECK: %[[RIGHT:.*]] = vector.load %[[Y]]{{.*}} : memref<192xbf16>, vector<8xbf16>
+// CHECK: scf.yield %[[RIGHT]]
+// CHECK: scf.for %[[LANE:.*]] = %{{.*}} to %c8
+// CHECK: %[[ELEMENT:.*]] = vector.extract %[[ROW]][%[[LANE]]]
+// CHECK-NOT: scf.if
+// CHECK: vector.insert %[[ELEMENT]]
+// CHECK: vector.store %{{.*}}, %[[Z]]
+func.func @beside(%x: memref<192xbf16> {llvm.noalias}, %y: memref<192xbf16> {llvm.noalias}, %z: memref<384xbf16> {llvm.noalias}, %begin: index, %end: index) attributes {sinter.items = 3 : i64, sinter.threads = 16 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c128 step %c1 {
+      %below = arith.cmpi slt, %i, %c64 : index
+      %chosen = scf.if %below -> (f32) {
+        %at = affine.apply affine_map<(d0, d1) -> (d0 * 16 + (d1 floordiv 16) * 48 + d1 mod 16)>(%item, %i)
+        %0 = memref.load %x[%at] : memref<192xbf16>
+        %1 = arith.extf %0 : bf16 to f32
+        scf.yield %1 : f32
+      } else {
+        %at = affine.apply affine_map<(d0, d1) -> (d0 * 64 + d1 - 64)>(%item, %i)
+        %0 = memref.load %y[%at] : memref<192xbf16>
+        %1 = arith.extf %0 : bf16 to f32
+        scf.yield %1 : f32
+      }
+      %narrow = arith.truncf %chosen : f32 to bf16
+      %to = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%item, %i)
+      memref.store %narrow, %z[%to] : memref<384xbf16>
+    } {sinter.lanes = 8 : i64, sinter.unroll = 1 : i64}
+  }
+  return
+}
+
+// Lanes on both sides of a boundary choose each for itself, as do those that cross from one part to
+// the next.
+// CHECK-LABEL: func.func @uneven
+// CHECK-NOT: vector.load
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c8
+// CHECK: scf.if %{{.*}} -> (f32) {
+// CHECK: memref.load
+// CHECK: } else {
+// CHECK: memref.load
+func.func @uneven(%x: memref<180xf32> {llvm.noalias}, %y: memref<204xf32> {llvm.noalias}, %z: memref<384xf32> {llvm.noalias}, %begin: index, %end: index) attributes {sinter.items = 3 : i64, sinter.threads = 16 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c60 = arith.constant 60 : index
+  %c128 = arith.constant 128 : index
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c128 step %c1 {
+      %below = arith.cmpi slt, %i, %c60 : index
+      %chosen = scf.if %below -> (f32) {
+        %at = affine.apply affine_map<(d0, d1) -> (d0 * 60 + d1)>(%item, %i)
+        %0 = memref.load %x[%at] : memref<180xf32>
+        scf.yield %0 : f32
+      } else {
+        %at = affine.apply affine_map<(d0, d1) -> (d0 * 68 + d1 - 60)>(%item, %i)
+        %0 = memref.load %y[%at] : memref<204xf32>
+        scf.yield %0 : f32
+      }
+      %from = affine.apply affine_map<(d0, d1) -> (d0 * 16 + (d1 floordiv 4) * 48 + d1 mod 4)>(%item, %i)
+      %1 = memref.load %y[%from] : memref<204xf32>
+      %2 = arith.addf %chosen, %1 : f32
+      %to = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%item, %i)
+      memref.store %2, %z[%to] : memref<384xf32>
+    } {sinter.lanes = 8 : i64, sinter.unroll = 1 : i64}
   }
   return
 }
