@@ -475,6 +475,9 @@ template <typename Key> std::vector<int32_t> orderBy(size_t count, Key key) {
   return order;
 }
 
+/// Bytes for which the search may take ten times as long.
+constexpr int64_t kWorthTime = 1 << 20;
+
 /// The whole search over one set of boxes.
 class Search {
 public:
@@ -514,7 +517,35 @@ public:
     return best;
   }
 
+  /// The same, from what the large boxes alone come to, laid with half of the budget: where they
+  /// lie badly no order of the others helps.
+  Placement runFromLarge() {
+    std::vector<int32_t> bySize = orderBy(
+        boxes.size(), [&](int32_t i) { return std::pair(boxes[i].bytes, boxes[i].length()); });
+    std::vector<LiveBuffer> large;
+    for (int32_t box : bySize)
+      if (boxes[box].bytes >= bound / kLargeParts)
+        large.push_back({boxes[box].bytes, boxes[box].begin, boxes[box].end - 1});
+    budget /= 2;
+    std::vector<Box> largeBoxes = makeBoxes(large, /*alignment=*/1);
+    Placement placement = Search(largeBoxes, bound, budget).run();
+    if (!firstFit.knowsOverlaps() || placement.height == Placement().height)
+      return run();
+    std::vector<int64_t> offsets(boxes.size(), -1);
+    for (size_t i = 0; i < large.size(); ++i)
+      offsets[bySize[i]] = placement.offsets[i];
+    for (size_t i = large.size(); i < bySize.size(); ++i) {
+      offsets[bySize[i]] = firstFit.fitAmongOverlaps(bySize[i], offsets);
+      placement.height = std::max(placement.height, offsets[bySize[i]] + boxes[bySize[i]].bytes);
+    }
+    placement.offsets = std::move(offsets);
+    keep(std::move(placement));
+    return run();
+  }
+
 private:
+  /// A box of at least this part of the bound is large.
+  static constexpr int64_t kLargeParts = 512;
   /// Times that a window is laid anew before it is given up.
   static constexpr int kRounds = 12;
 
@@ -637,6 +668,12 @@ Packing Packer::pack(std::span<const LiveBuffer> buffers) const {
   std::vector<Box> boxes = makeBoxes(real, alignment);
   packing.lowerBound = peakOf(boxes);
   Placement placement = Search(boxes, packing.lowerBound, budget).run();
+  int64_t excess = placement.height - packing.lowerBound;
+  if (excess >= kWorthTime && excess > packing.lowerBound / 64) {
+    Placement longer = Search(boxes, packing.lowerBound, 10 * budget).runFromLarge();
+    if (longer.height < placement.height)
+      placement = std::move(longer);
+  }
   for (size_t i = 0; i < real.size(); ++i)
     packing.offsets[indexOf[i]] = placement.offsets[i];
   packing.arenaBytes = placement.height;

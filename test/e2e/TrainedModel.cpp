@@ -76,11 +76,12 @@ TrainedModel::compile(const CompileOptions &options) const {
         impl->weights ? impl->weights->find(parameter.name)->dtype : DType::F32;
   auto executable = valueOf(runtime::Executable::fromFlatbuffer(
       valueOf(sinter::compile(request)).executable, "the executable"));
-  // Within 5 % and a few cache lines, which such small arenas feel. Of an update on ranks all but
-  // two or three buffers are small: where these do not fit each other is felt, too.
+  // Within 5 % and a few cache lines, which such small arenas feel. On ranks what does not fit two
+  // or three buffers among small ones is a few KiB, on one processor or another.
   double most = options.grid.empty() ? 1.05 : 1.1;
+  double slack = options.grid.empty() ? 256 : 4096;
   for (const fb::Program *program : *executable->getRoot().programs())
-    EXPECT_LE(double(program->arena_bytes()), most * double(program->arena_lower_bound()) + 256)
+    EXPECT_LE(double(program->arena_bytes()), most * double(program->arena_lower_bound()) + slack)
         << program->name()->str();
   return executable;
 }

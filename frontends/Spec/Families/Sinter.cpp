@@ -40,7 +40,7 @@
 //   layer_types, sliding_window  per layer "full_attention" (default) or "sliding_attention"
 //   query_growth                 default 0; rotated queries are scaled by their position: by
 //   query_growth_length          1 + growth * log(1 + floor(position / length)), of whole heads
-//   attention_sinks              default false; true: a score a head that takes a part of the weights
+//   attention_sinks              default false; true: a score a head that takes part of the weights
 //   use_qk_norm                  default false; true: RMS norms of Q and K
 //   qk_norm_over                 "head" (default): of each head; "all_heads"
 //   qk_norm_place                "before_rotary" (default), "behind_rotary"
