@@ -30,6 +30,7 @@ static ModelSpec readSpec(const std::string &name, const OtherSizes &sizes) {
   };
   change({"n_layer", "num_hidden_layers"}, sizes.layers);
   change({"n_inner", "intermediate_size"}, sizes.mlp);
+  change({"num_key_value_heads"}, sizes.keyHeads);
   config.erase("layer_types");
   return valueOf(parseModelSpec(config.dump(), name));
 }

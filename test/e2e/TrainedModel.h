@@ -16,7 +16,7 @@ struct TrainedSteps {
 
 /// What a model has instead of its own; 0: as it is.
 struct OtherSizes {
-  int64_t layers = 0, mlp = 0;
+  int64_t layers = 0, mlp = 0, keyHeads = 0;
 };
 
 /// A kept model that is trained from its checkpoint on the tokens of its reference

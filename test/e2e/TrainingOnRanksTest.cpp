@@ -236,6 +236,23 @@ TEST_P(WideTrainingOnRanks, SameBits) {
 INSTANTIATE_TEST_SUITE_P(Models, WideTrainingOnRanks,
                          ::testing::Values(std::tuple("wide-llama", DType::F32)), testName);
 
+/// Heads that a processor's instructions for matrices take whole, where it has some for the type.
+class TrainingOfHeadsOf64 : public TrainingOnRanks {
+protected:
+  TrainingOfHeadsOf64() : TrainingOnRanks(OtherSizes{.keyHeads = 2}, /*microbatches=*/2) {
+    run.options.batch = 4;
+  }
+};
+
+TEST_P(TrainingOfHeadsOf64, SameBits) {
+  compareLayouts({{"tensor=2"}, {"context=2"}, {"tensor=2x2"}, {"data=2", 3}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainingOfHeadsOf64,
+                         ::testing::Combine(::testing::Values("llama-head-64"),
+                                            ::testing::Values(DType::F32, DType::BF16)),
+                         testName);
+
 /// Models of as many layers as there are stages.
 class TrainingInStages : public TrainingOnRanks {
 protected:

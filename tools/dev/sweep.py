@@ -37,7 +37,7 @@ VOCABULARIES = [53, 64, 97, 256, 257, 1000]
 def draw_model(draw):
     heads = draw.choice([1, 2, 2, 3, 4, 4, 6, 8])
     key_heads = draw.choice([k for k in range(1, heads + 1) if heads % k == 0])
-    width = draw.choice([4, 8, 8, 16, 16, 20, 32])
+    width = draw.choice([4, 8, 8, 16, 16, 20, 32, 64])
     hidden = draw.choice([heads * width, heads * width, 24, 40, 64])
     layers = draw.choice([1, 2, 2, 3, 4])
     placement = draw.choice(["pre", "pre", "pre", "output", "pre_post", "post"])
