@@ -30,9 +30,13 @@ while read -r file; do
     [[ " ${files[*]} " == *" $unity "* ]] || files+=("$unity")
   fi
 done < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
+# Findings in what is compiled with them are not theirs.
+lines=$(git diff --name-only --diff-filter=d "$base" -- '*.cpp' '*.h' '*.cuh' |
+  sed 's/.*/{"name":"&"}/' | paste -sd, -)
 if [[ ${#files[@]} -eq 0 ]]; then
   echo "tidy: no source changed since $base"
   exit 0
 fi
 echo "tidy: ${#files[@]} sources changed since $base"
-printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 "$tool" -p "$build" --quiet --use-color=false
+printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 "$tool" -p "$build" --quiet --use-color=false \
+  --line-filter="[$lines]"
