@@ -520,17 +520,19 @@ public:
   /// The same, from what the large boxes alone come to, laid with half of the budget: where they
   /// lie badly no order of the others helps.
   Placement runFromLarge() {
+    if (!firstFit.knowsOverlaps())
+      return run();
     std::vector<int32_t> bySize = orderBy(
         boxes.size(), [&](int32_t i) { return std::pair(boxes[i].bytes, boxes[i].length()); });
     std::vector<LiveBuffer> large;
     for (int32_t box : bySize)
       if (boxes[box].bytes >= bound / kLargeParts)
         large.push_back({boxes[box].bytes, boxes[box].begin, boxes[box].end - 1});
+    if (large.empty())
+      return run();
     budget /= 2;
     std::vector<Box> largeBoxes = makeBoxes(large, /*alignment=*/1);
     Placement placement = Search(largeBoxes, bound, budget).run();
-    if (!firstFit.knowsOverlaps() || placement.height == Placement().height)
-      return run();
     std::vector<int64_t> offsets(boxes.size(), -1);
     for (size_t i = 0; i < large.size(); ++i)
       offsets[bySize[i]] = placement.offsets[i];

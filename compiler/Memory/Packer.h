@@ -27,8 +27,7 @@
 //    too many lives overlap for that, more skylines with other preferences.
 //
 // Where a MiB and a 64th of the bound are left over, all of it once more with ten times the budget,
-// from what the large boxes alone come to: of a training step they are few, and where they lie
-// badly the many others fit nowhere.
+// from what the boxes of a 512th of the bound and more come to without the others.
 //
 // The budget counts steps, never seconds: equal input gives equal output on every machine.
 //

@@ -102,6 +102,18 @@ constexpr int kGemvRows = 4, kGemvColumns = 4, kGemvThreads = 256;
 /// Columns of a block.
 constexpr int kGemvWidth = kGemvThreads / kWarp * kGemvColumns;
 
+/// A warp's rows, and its columns from `first` on.
+struct GemvTile {
+  Rows rows;
+  int first;
+};
+
+template <class P> SINTER_DEVICE GemvTile find_gemv_tile(const int *offsets) {
+  constexpr int kBlocks = static_cast<int>(divide_up(P::n, kGemvWidth));
+  return {find_tile<P, kGemvRows>(offsets, static_cast<int>(blockIdx.x / kBlocks)),
+          static_cast<int>(blockIdx.x % kBlocks) * kGemvWidth + warp_index() * kGemvColumns};
+}
+
 /// Computes a warp's columns from `first` on, of ROWS rows at the most.
 template <class P, int ROWS>
 SINTER_DEVICE void multiply_rows(const typename P::Element *lhs, const typename P::Element *rhs,
@@ -215,11 +227,7 @@ SINTER_DEVICE void grouped_gemv(const typename P::Element *lhs, const typename P
                                 const int *offsets, typename P::Out *out) {
   pdl_launch_dependents();
   pdl_wait();
-  constexpr int kBlocks = static_cast<int>(divide_up(P::n, groups::kGemvWidth));
-  const groups::Rows rows =
-      groups::find_tile<P, groups::kGemvRows>(offsets, static_cast<int>(blockIdx.x / kBlocks));
-  const int first = static_cast<int>(blockIdx.x % kBlocks) * groups::kGemvWidth +
-                    warp_index() * groups::kGemvColumns;
+  const auto [rows, first] = groups::find_gemv_tile<P>(offsets);
   if (rows.first == rows.end || first >= P::n)
     return;
   if (rows.end - rows.first == 1)

@@ -120,11 +120,7 @@ grouped_gemv_integers(const typename P::Element *lhs, const typename P::RhsEleme
   static_assert(P::k % P::group == 0, "a row is of whole groups");
   pdl_launch_dependents();
   pdl_wait();
-  constexpr int kBlocks = static_cast<int>(divide_up(P::n, groups::kGemvWidth));
-  const groups::Rows rows =
-      groups::find_tile<P, groups::kGemvRows>(offsets, static_cast<int>(blockIdx.x / kBlocks));
-  const int first = static_cast<int>(blockIdx.x % kBlocks) * groups::kGemvWidth +
-                    warp_index() * groups::kGemvColumns;
+  const auto [rows, first] = groups::find_gemv_tile<P>(offsets);
   if (rows.first == rows.end || first >= P::n)
     return;
   if (rows.end - rows.first == 1)
