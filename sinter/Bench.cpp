@@ -75,5 +75,8 @@ Expected<BenchResult> sinter::bench(const Model &model, StepModeOptions options,
   for (int64_t step = 0; step < (result.sequence + chunk - 1) / chunk; ++step)
     runs.insert(runs.end(), own.begin(), own.end());
   complete(result, runner.getExecutable(), runs, result.batch * result.sequence, 0);
+  if (decodes)
+    result.weightLoads = DeviceLimits(runner.getExecutable(), result.threads)
+                             .measureLoads(runner.getSession().getWeights());
   return result;
 }

@@ -21,6 +21,9 @@ struct BenchResult {
   runtime::Limits limits;
   bool limitsAreMeasured = false; ///< see DeviceLimits
   const char *holder = "";        ///< see DeviceLimits::getHolder
+  /// Bytes per second of plain loads of the same weights by as many threads, right after the steps
+  /// of decoding (DeviceLimits::measureLoads); else 0.
+  double weightLoads = 0;
   /// The least time by these limits over the median; at most 1.
   double rooflineFraction = 0;
 

@@ -1,5 +1,6 @@
 #include "sinter/DeviceLimits.h"
 #include "compiler/Analysis/Machine.h"
+#include "runtime/Device/Cpu/Rates.h"
 #include <algorithm>
 
 using namespace sinter;
@@ -15,10 +16,10 @@ static runtime::InstructionSet getInstructionSet(const fb::Executable &executabl
 }
 
 DeviceLimits::DeviceLimits(const runtime::Executable &executable, int64_t threads)
-    : threads(threads) {
+    : instructions(getInstructionSet(executable.getRoot())), threads(threads) {
   const fb::Executable &root = executable.getRoot();
   if (executable.isForCpu())
-    host.emplace(static_cast<unsigned>(threads), getInstructionSet(root));
+    host.emplace(static_cast<unsigned>(threads), instructions);
   else if (auto machine = describeMachine(executable.metadata("target").value_or(""), /*cores=*/0))
     gpu = machine->rates; // by its data sheet
   uint64_t arena = 0;
@@ -44,6 +45,15 @@ const char *DeviceLimits::getHolder() const {
   if (host && held <= caches.ofCore * static_cast<uint64_t>(threads))
     return "private_caches";
   return host && held <= caches.shared ? "shared_cache" : "memory";
+}
+
+double DeviceLimits::measureLoads(std::span<const std::byte> memory) const {
+  if (!host || memory.size() <= runtime::readCacheSizes().shared)
+    return 0;
+  // Some tens of passes.
+  constexpr runtime::RateTime time = {.seconds = 0.5, .patience = 0};
+  return runtime::measureLoads(static_cast<unsigned>(threads), instructions, memory, time)
+      .perSecond;
 }
 
 double DeviceLimits::getMfu(DType dtype, double flopsPerSecond) {

@@ -25,11 +25,17 @@ public:
   /// that a rate of useful operations a second is; at most 1.
   double getMfu(DType dtype, double flopsPerSecond);
 
+  /// Bytes per second of plain loads of `memory`, at this moment and of its pages: neighbours on a
+  /// machine, and where a virtual one has pages from, make a factor of two. 0 on a GPU, and where a
+  /// cache holds all of it.
+  double measureLoads(std::span<const std::byte> memory) const;
+
   /// Whether they are this machine's own, as measured.
   bool areMeasured() const { return host.has_value(); }
 
 private:
   std::optional<runtime::HostLimits> host;
+  runtime::InstructionSet instructions; ///< that the executable may use, of the host
   runtime::Limits gpu;
   uint64_t held = 0; ///< bytes of all that the executable holds
   int64_t threads = 1;

@@ -43,18 +43,22 @@ struct OutlineKernelsPass : sinter::impl::OutlineKernelsPassBase<OutlineKernelsP
       ++calls;
       sortFromResults(fusion);
       SmallVector<func::FuncOp> &alike = kernels[hash(fusion)];
-      auto *found = llvm::find_if(alike, [&](func::FuncOp kernel) {
-        return kernel->getAttr(SinterDialect::kKernel) == fusion.getFamilyAttr() &&
-               areEqual(*fusion.getBlock(), kernel.front());
-      });
-      if (found == alike.end()) {
+      func::FuncOp kernel;
+      std::optional<SmallVector<Value>> inputs;
+      for (func::FuncOp known : alike)
+        if (known->getAttr(SinterDialect::kKernel) == fusion.getFamilyAttr() &&
+            (inputs = matchInputs(fusion, known))) {
+          kernel = known;
+          break;
+        }
+      if (!kernel) {
         ++count;
-        alike.push_back(createKernel(fusion, symbols));
-        found = std::prev(alike.end());
+        kernel = alike.emplace_back(createKernel(fusion, symbols));
+        inputs = llvm::to_vector(fusion.getInputs());
       }
       OpBuilder builder(fusion);
       auto call = CallKernelOp::create(builder, fusion.getLoc(), fusion.getResultTypes(),
-                                       found->getName(), fusion.getInputs());
+                                       kernel.getName(), *inputs);
       if (again)
         call->setAttr(SinterDialect::kRecompute, again);
       fusion->replaceAllUsesWith(call);
@@ -94,32 +98,42 @@ private:
     return static_cast<unsigned>(code);
   }
 
-  /// Whether a fusion's body and a kernel's compute the same, op by op.
-  static bool areEqual(Block &body, Block &kernel) {
-    if (body.getArgumentTypes() != kernel.getArgumentTypes() ||
-        body.getOperations().size() != kernel.getOperations().size())
-      return false;
+  /// The inputs of a fusion in the order in which a kernel takes them; nothing where the two do not
+  /// compute the same, op by op. Which input comes first is an accident of what was fused when.
+  static std::optional<SmallVector<Value>> matchInputs(FusionOp fusion, func::FuncOp kernel) {
+    Block &body = *fusion.getBlock(), &code = kernel.front();
+    if (body.getNumArguments() != code.getNumArguments() ||
+        body.getOperations().size() != code.getOperations().size())
+      return std::nullopt;
     llvm::DenseMap<Value, Value> same;
-    for (auto [a, b] : llvm::zip_equal(body.getArguments(), kernel.getArguments()))
-      same[a] = b;
-    auto agree = [&](Operation &a, Operation &b) {
-      if (a.getNumOperands() != b.getNumOperands())
+    SmallVector<Value> inputs(code.getNumArguments());
+    auto agree = [&](Value value, Value inKernel) {
+      auto argument = dyn_cast<BlockArgument>(value), parameter = dyn_cast<BlockArgument>(inKernel);
+      auto [known, isNew] = same.try_emplace(value, inKernel);
+      if (!isNew || !argument || !parameter)
+        return !isNew && known->second == inKernel;
+      Value &input = inputs[parameter.getArgNumber()];
+      if (input || argument.getType() != parameter.getType())
         return false;
-      for (auto [x, y] : llvm::zip_equal(a.getOperands(), b.getOperands()))
-        if (same.lookup(x) != y)
-          return false;
+      input = fusion.getInputs()[argument.getArgNumber()];
       return true;
     };
-    for (auto [a, b] : llvm::zip_equal(body.without_terminator(), kernel.without_terminator())) {
-      if (!OperationEquivalence::isEquivalentTo(&a, &b,
-                                                OperationEquivalence::ignoreValueEquivalence,
-                                                nullptr, OperationEquivalence::IgnoreLocations) ||
-          !agree(a, b))
-        return false;
+    for (auto [a, b] : llvm::zip_equal(body, code)) {
+      bool isEnd = a.hasTrait<OpTrait::IsTerminator>();
+      if ((!isEnd && !OperationEquivalence::isEquivalentTo(
+                         &a, &b, OperationEquivalence::ignoreValueEquivalence, nullptr,
+                         OperationEquivalence::IgnoreLocations)) ||
+          a.getNumOperands() != b.getNumOperands())
+        return std::nullopt;
+      for (auto [x, y] : llvm::zip_equal(a.getOperands(), b.getOperands()))
+        if (!agree(x, y))
+          return std::nullopt;
       for (auto [x, y] : llvm::zip_equal(a.getResults(), b.getResults()))
         same[x] = y;
     }
-    return agree(*body.getTerminator(), *kernel.getTerminator());
+    if (llvm::is_contained(inputs, Value()))
+      return std::nullopt;
+    return inputs;
   }
 
   func::FuncOp createKernel(FusionOp fusion, SymbolTable &symbols) {

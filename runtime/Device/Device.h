@@ -70,8 +70,8 @@ public:
   /// The host's memory of the inputs or outputs of whichever program runs.
   virtual std::span<std::byte> hostMemory(fb::Space inputOrOutput) const = 0;
 
-  /// The bytes of a slice of a State, Input, Output or Arena; empty where the processor cannot
-  /// reach them.
+  /// The bytes of a slice of a Parameter, State, Input, Output or Arena; empty where the processor
+  /// cannot reach them.
   virtual std::span<std::byte> view(const fb::Slice &slice) const = 0;
 
   /// Copies a slice of such a space, as commands left it, to `out`, which has its size, and back.

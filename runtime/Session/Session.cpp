@@ -371,6 +371,10 @@ void Session::setTrace(Trace *trace) { impl->trace = trace; }
 const Executable &Session::getExecutable() const { return *impl->executable; }
 ThreadPool &Session::getPool() const { return *impl->pool; }
 MemoryUse Session::getMemory() const { return impl->device->getMemory(); }
+std::span<const std::byte> Session::getWeights() const {
+  return impl->device->view(
+      fb::Slice(fb::Space::Parameter, /*_index=*/0, /*_offset=*/0, getMemory().parameter));
+}
 std::vector<std::string> Session::getAlternatives() const {
   return impl->device->getAlternatives();
 }

@@ -123,6 +123,9 @@ public:
   ThreadPool &getPool() const;
   MemoryUse getMemory() const;
 
+  /// All weights as commands read them; empty where the processor cannot reach them (a GPU's).
+  std::span<const std::byte> getWeights() const;
+
   /// What the device chose when it was bound, where there are alternatives (--tune):
   /// a line each.
   std::vector<std::string> getAlternatives() const;

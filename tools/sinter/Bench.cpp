@@ -42,6 +42,8 @@ static void report(const BenchCommandOptions &options, const BenchResult &result
       {"held_in", result.holder},
       {"roofline_fraction", result.rooflineFraction},
   };
+  if (result.weightLoads > 0)
+    object["weight_loads_gb_per_s"] = 1e-9 * result.weightLoads;
   if (options.isTraining())
     object["accumulate"] = options.training.accumulate;
   if (options.json) {
@@ -55,7 +57,10 @@ static void report(const BenchCommandOptions &options, const BenchResult &result
                                              formatNumber(median, 3) + ", " +
                                              formatNumber(result.milliseconds.back(), 3)});
   table.addRow({"GFLOP/s", formatNumber(result.flops / median * 1e-6, 1)});
-  table.addRow({"GB/s", formatNumber(double(result.bytes) / median * 1e-6, 1)});
+  std::string rate = formatNumber(double(result.bytes) / median * 1e-6, 1);
+  if (result.weightLoads > 0)
+    rate += ", plain loads of the weights " + formatNumber(1e-9 * result.weightLoads, 1);
+  table.addRow({"GB/s", rate});
   table.addRow({"of the roofline", formatNumber(100 * result.rooflineFraction, 1) + " %"});
   table.addRow({"compile ms", formatNumber(result.compileMs, 1)});
   table.addRow({"peak memory", formatBytes(result.peakBytes)});

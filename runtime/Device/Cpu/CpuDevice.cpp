@@ -164,10 +164,11 @@ Resolver CpuDevice::resolver(const Region &arenaInUse, const WeightLoader *check
 }
 
 std::span<std::byte> CpuDevice::view(const fb::Slice &slice) const {
-  const Region *region = slice.space() == fb::Space::State    ? &state
-                         : slice.space() == fb::Space::Input  ? &input
-                         : slice.space() == fb::Space::Output ? &output
-                                                              : &arena;
+  const Region *region = slice.space() == fb::Space::Parameter ? &parameter
+                         : slice.space() == fb::Space::State   ? &state
+                         : slice.space() == fb::Space::Input   ? &input
+                         : slice.space() == fb::Space::Output  ? &output
+                                                               : &arena;
   return region->getBytes().subspan(slice.offset(), slice.bytes());
 }
 

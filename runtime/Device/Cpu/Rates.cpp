@@ -301,29 +301,43 @@ Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtyp
                       [&](unsigned) { return multiplyAdd(set, dtype, times); });
 }
 
-Rate measureLoads(unsigned threads, const InstructionSet &set, uint64_t bytes, RateTime time) {
-  threads = countWorkers(threads);
-  constexpr uint64_t unit = 8 * 64;      // of the loop
-  constexpr uint64_t longest = 2 << 20;  // loaded by a thread between two looks at the clock,
-  constexpr uint64_t shortest = 1 << 18; // and at least
-  uint64_t part = std::max(bytes / threads / unit, uint64_t(1)) * unit;
-  Pages pages(part * threads);
-  if (!pages.get())
-    return {};
-  uint64_t stretch = std::min(part, longest), rounds = (shortest + stretch - 1) / stretch;
-  // A thread stays with its part, which its own caches may hold.
+constexpr uint64_t bytesOfLoads = 8 * 64; // of a round of load()
+
+/// Loads of threads that each stay with a part of `part` bytes, which its own caches may hold,
+/// `stretch` of them after the other, as often as makes a window.
+static Rate measureParts(unsigned threads, const InstructionSet &set, const std::byte *data,
+                         uint64_t part, uint64_t stretch, RateTime time) {
+  constexpr uint64_t shortest = 1 << 18; // loaded by a thread between two looks at the clock
+  uint64_t rounds = (shortest + stretch - 1) / stretch;
   struct alignas(64) Position {
     uint64_t next = 0;
   };
   std::vector<Position> positions(threads);
   return findBestRate(threads, time, [&](unsigned thread) {
     uint64_t &next = positions[thread].next;
-    const std::byte *data = pages.get() + thread * part + next;
+    const std::byte *begin = data + thread * part + next;
     next = next + 2 * stretch <= part ? next + stretch : 0;
     for (uint64_t i = 0; i < rounds; ++i)
-      load(set, data, data + stretch);
+      load(set, begin, begin + stretch);
     return double(rounds * stretch);
   });
+}
+
+Rate measureLoads(unsigned threads, const InstructionSet &set, uint64_t bytes, RateTime time) {
+  threads = countWorkers(threads);
+  constexpr uint64_t longest = 2 << 20; // of a window
+  uint64_t part = std::max(bytes / threads / bytesOfLoads, uint64_t(1)) * bytesOfLoads;
+  Pages pages(part * threads);
+  if (!pages.get())
+    return {};
+  return measureParts(threads, set, pages.get(), part, std::min(part, longest), time);
+}
+
+Rate measureLoads(unsigned threads, const InstructionSet &set, std::span<const std::byte> memory,
+                  RateTime time) {
+  threads = countWorkers(threads);
+  uint64_t part = memory.size() / threads / bytesOfLoads * bytesOfLoads;
+  return part == 0 ? Rate{} : measureParts(threads, set, memory.data(), part, part, time);
 }
 
 } // namespace sinter::runtime

@@ -11,6 +11,7 @@
 #include "runtime/Base/DType.h"
 #include "runtime/Base/Processor.h"
 #include <cstdint>
+#include <span>
 
 namespace sinter::runtime {
 
@@ -42,5 +43,11 @@ Rate measureMultiplyAdds(unsigned threads, const InstructionSet &set, DType dtyp
 /// from a part of its own: the rate of the smallest memory that holds the part. Allocates as much;
 /// a rate of 0 where there is not so much.
 Rate measureLoads(unsigned threads, const InstructionSet &set, uint64_t bytes, RateTime time);
+
+/// The same from memory that is there already, pass after pass over all of it: pages differ, by how
+/// large they are and where a virtual machine has them from. 0 for less than 512 bytes a thread.
+/// @pre `memory` is aligned to 64 bytes
+Rate measureLoads(unsigned threads, const InstructionSet &set, std::span<const std::byte> memory,
+                  RateTime time);
 
 } // namespace sinter::runtime

@@ -194,6 +194,11 @@ TEST(RatesTest, EveryLevelOfInstructionsRuns) {
     double loads = measureLoads(1, set, 1 << 14, brief).perSecond;
     EXPECT_GT(loads, 0) << set.getName();
     EXPECT_LT(loads, 1e13) << set.getName();
+    alignas(64) static std::array<std::byte, 1 << 14> memory;
+    double passes = measureLoads(1, set, memory, brief).perSecond;
+    EXPECT_GT(passes, 0) << set.getName();
+    EXPECT_LT(passes, 1e13) << set.getName();
+    EXPECT_EQ(measureLoads(1, set, std::span(memory).first(511), brief).perSecond, 0);
   }
 }
 
