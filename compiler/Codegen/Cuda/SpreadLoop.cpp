@@ -136,10 +136,14 @@ private:
       loaded[load] = loadRow(load, first);
     for (RowChoice &choice : vectors.choices)
       loaded[choice.op] = emitChoice(choice.op, choice.loads.front().getType(), first);
-    SmallVector<Value> initial(carried);
-    for (memref::StoreOp store : vectors.stores)
-      initial.push_back(ub::PoisonOp::create(
-          builder, loc, VectorType::get({lanes}, store.getValueToStore().getType())));
+    // Where elements only move, so does their vector. What the others store the lanes make.
+    SmallVector<Value> initial(carried), rows;
+    for (memref::StoreOp store : vectors.stores) {
+      rows.push_back(findMoved(store, loaded));
+      if (!rows.back())
+        initial.push_back(ub::PoisonOp::create(
+            builder, loc, VectorType::get({lanes}, store.getValueToStore().getType())));
+    }
     auto inner =
         scf::ForOp::create(builder, loc, constant(0), constant(lanes), constant(1), initial);
     inner->setAttr(kUnrollAttribute, builder.getI64IntegerAttr(lanes));
@@ -160,8 +164,11 @@ private:
       for (const RowChoice &choice : vectors.choices)
         convert(choice, mapping);
       SmallVector<Value> next(arguments);
+      size_t made = carried.size();
       cloneBody(mapping, k, lane, vectors.stores, [&](size_t store, Value value) {
-        Value &row = next[carried.size() + store];
+        if (rows[store])
+          return;
+        Value &row = next[made++];
         row = vector::InsertOp::create(builder, loc, value, row, OpFoldResult(lane));
       });
       for (auto [i, combine] : llvm::enumerate(combines))
@@ -170,11 +177,27 @@ private:
       if (!next.empty())
         scf::YieldOp::create(builder, loc, next);
     }
-    ValueRange results = inner.getResults();
-    for (auto [store, value] : llvm::zip_equal(vectors.stores, results.drop_front(carried.size())))
-      vector::StoreOp::create(builder, loc, value, store.getMemRef(),
+    ValueRange results = inner.getResults(), made = results.drop_front(carried.size());
+    for (auto [store, row] : llvm::zip_equal(vectors.stores, rows)) {
+      if (!row) {
+        row = made.front();
+        made = made.drop_front();
+      }
+      vector::StoreOp::create(builder, loc, row, store.getMemRef(),
                               cloneIndex(store.getIndices().front(), first));
+    }
     return SmallVector<Value>(results.take_front(carried.size()));
+  }
+
+  /// The vector, of those that are loaded, that a store moves as it is; null where there is none.
+  static Value findMoved(memref::StoreOp store, const llvm::MapVector<Operation *, Value> &loaded) {
+    Value element = store.getValueToStore();
+    Operation *source = element.getDefiningOp();
+    // A chosen element was widened, as in cloneBody().
+    if (auto narrow = dyn_cast_or_null<arith::TruncFOp>(source))
+      source = narrow.getIn().getDefiningOp();
+    Value row = loaded.lookup(source);
+    return row && getElementTypeOrSelf(row) == element.getType() ? row : Value();
   }
 
   /// Clones the body of a loop for one lane. `stores` are not made but told to `keep`; loads that
