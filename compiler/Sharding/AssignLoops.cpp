@@ -59,11 +59,8 @@ class OpLoops {
 public:
   OpLoops(Operation *op, const LoopNest &nest, ArrayRef<ShardedValue> operands, GridAttr grid,
           TargetAttr target, ArrayRef<size_t> axes)
-      : op(op), nest(nest), operands(operands), grid(grid), role(getRole(op)), axes(axes),
-        loopOf(grid.getNames().size()) {
-    if (!axes.empty() && target && isa<CostOpInterface>(op))
-      ns = CostModel(target).getCost(op).ns;
-  }
+      : op(op), nest(nest), operands(operands), grid(grid), target(target), role(getRole(op)),
+        axes(axes), loopOf(grid.getNames().size()), axesOf(nest.loops.size()) {}
 
   /// Stays with what operands are split along, the first of them first.
   void inherit() {
@@ -72,10 +69,14 @@ public:
         for (Attribute name : value.sharding.getAxes(dim))
           if (size_t axis = findAxis(name); axis < loopOf.size() && !loopOf[axis])
             if (unsigned loop = getLoop(nest, i, dim); mayTake(loop, axis))
-              loopOf[axis] = loop;
+              split(axis, loop);
   }
 
-  std::optional<unsigned> &getLoopOf(size_t axis) { return loopOf[axis]; }
+  /// Has an axis split a loop, or none; returns what it did before.
+  std::optional<unsigned> split(size_t axis, std::optional<unsigned> loop) {
+    llvm::fill(axesOf, ArrayAttr());
+    return std::exchange(loopOf[axis], loop);
+  }
 
   bool isHeavy() const {
     return isProduct(op) || role == FusionRole::Attention || role == FusionRole::AttentionGrad;
@@ -102,11 +103,11 @@ public:
       ofResult.push_back(cast<AffineDimExpr>(expr).getPosition());
     if (isHeavy())
       std::reverse(ofResult.begin(), ofResult.end());
-    std::optional<unsigned> before = std::exchange(loopOf[axis], std::nullopt);
+    std::optional<unsigned> before = split(axis, std::nullopt);
     for (unsigned loop : ofResult)
       if (!llvm::is_contained(loops, loop) && mayTake(loop, axis))
         loops.push_back(loop);
-    loopOf[axis] = before;
+    split(axis, before);
     return loops;
   }
 
@@ -130,7 +131,9 @@ public:
   }
 
   /// The axes of a loop: in the order of the operands that are split along them.
-  ArrayAttr getAxesOf(unsigned loop) const {
+  ArrayAttr getAxesOf(unsigned loop) {
+    if (axesOf[loop])
+      return axesOf[loop];
     SmallVector<Attribute> names;
     auto add = [&](Attribute name) {
       size_t axis = findAxis(name);
@@ -142,10 +145,10 @@ public:
         if (getLoop(nest, i, dim) == loop)
           llvm::for_each(value.sharding.getAxes(dim), add);
     llvm::for_each(grid.getNames(), add);
-    return ArrayAttr::get(op->getContext(), names);
+    return axesOf[loop] = ArrayAttr::get(op->getContext(), names);
   }
 
-  ShardingAttr getSharding(unsigned tensor) const {
+  ShardingAttr getSharding(unsigned tensor) {
     SmallVector<Attribute> dims;
     for (AffineExpr expr : nest.maps[tensor].getResults())
       dims.push_back(getAxesOf(cast<AffineDimExpr>(expr).getPosition()));
@@ -155,8 +158,10 @@ public:
   /// Nanoseconds of what is decided; a result that nothing else is split like is gathered behind
   /// it.
   double getNs(Resharder &resharder, llvm::function_ref<bool(unsigned, ShardingAttr)> isFree,
-               llvm::function_ref<bool(Value, int64_t, StringAttr)> isWanted) const {
-    double sum = ns;
+               llvm::function_ref<bool(Value, int64_t, StringAttr)> isWanted) {
+    if (!ns)
+      ns = target && isa<CostOpInterface>(op) ? CostModel(target).getCost(op).ns : 0;
+    double sum = *ns;
     for (size_t axis : axes)
       if (loopOf[axis])
         sum /= static_cast<double>(grid.getSizes()[axis]);
@@ -186,7 +191,7 @@ public:
 
 private:
   /// The sharding of a result of whose sum ranks have terms; null: none.
-  ShardingAttr getTerms(unsigned tensor) const {
+  ShardingAttr getTerms(unsigned tensor) {
     SmallVector<Attribute> terms;
     for (auto [loop, kind] : llvm::enumerate(nest.loops))
       if (kind == LoopKind::Reduction)
@@ -210,16 +215,16 @@ private:
                          (nest.exact && nest.loops[loop] == LoopKind::Reduction);
     if (!isIndependent)
       return false;
-    std::optional<unsigned> before = std::exchange(loopOf[axis], loop);
+    std::optional<unsigned> before = split(axis, loop);
     ArrayAttr all = getAxesOf(loop);
     bool fits = dividesLoop(op, nest, loop, grid.getSize(all), all.size()) && hasManyRows();
-    loopOf[axis] = before;
+    split(axis, before);
     return fits;
   }
 
   /// Whether a part of a product, or of an attention's queries, has as many rows as it takes for
   /// sums in the order of the whole.
-  bool hasManyRows() const {
+  bool hasManyRows() {
     if (role != FusionRole::Contraction && role != FusionRole::Attention)
       return true;
     RankedTensorType whole = typeOf(op->getResult(0));
@@ -234,10 +239,12 @@ private:
   const LoopNest &nest;
   ArrayRef<ShardedValue> operands;
   GridAttr grid;
+  TargetAttr target;
   FusionRole role;
-  double ns = 0; ///< of all of the op
   ArrayRef<size_t> axes;
   SmallVector<std::optional<unsigned>> loopOf; ///< by axis
+  SmallVector<ArrayAttr> axesOf;               ///< by loop, as far as asked for
+  std::optional<double> ns;                    ///< of all of the op, where asked for
 };
 } // namespace
 
@@ -267,17 +274,19 @@ LoopAssignment LoopAssigner::assign(Operation *op, const LoopNest &nest,
       loops.tellUndivided(axis);
       continue;
     }
-    std::optional<std::pair<double, std::optional<unsigned>>> best;
-    auto consider = [&](std::optional<unsigned> loop) {
-      loops.getLoopOf(axis) = loop;
-      double ns = loops.getNs(resharder, isFree, isWanted);
-      if (!best || ns < best->first)
-        best = {ns, loop};
-    };
-    llvm::for_each(candidates, consider);
+    SmallVector<std::optional<unsigned>> choices(candidates.begin(), candidates.end());
     if (!loops.isHeavy())
-      consider(std::nullopt);
-    loops.getLoopOf(axis) = best->second;
+      choices.push_back(std::nullopt);
+    std::optional<unsigned> best = choices.front();
+    double least = std::numeric_limits<double>::infinity();
+    if (choices.size() > 1)
+      for (std::optional<unsigned> loop : choices) {
+        loops.split(axis, loop);
+        double ns = loops.getNs(resharder, isFree, isWanted);
+        if (ns < least)
+          std::tie(least, best) = std::pair(ns, loop);
+      }
+    loops.split(axis, best);
   }
   for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
     result.axes.push_back(loops.getAxesOf(loop));

@@ -2,6 +2,7 @@
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Base/MappedFile.h"
 #include <charconv>
+#include <numeric>
 
 namespace sinter::runtime::cuda {
 namespace {
@@ -96,9 +97,14 @@ Expected<std::vector<CompiledCuda>> CubinCache::compile(std::span<const CudaSour
                                                         std::string_view architecture,
                                                         ThreadPool &pool) const {
   std::vector<std::optional<Expected<CompiledCuda>>> results(sources.size());
+  // The longest first, so that no thread waits long for the last one.
+  std::vector<size_t> order(sources.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](size_t i) { return sources[i].source.size(); });
   pool.run(sources.size(), 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i)
-      results[i] = compile(sources[i], architecture);
+      results[order[i]] = compile(sources[order[i]], architecture);
   });
   std::vector<CompiledCuda> code;
   for (std::optional<Expected<CompiledCuda>> &result : results) {
