@@ -50,8 +50,8 @@ const char *DeviceLimits::getHolder() const {
 double DeviceLimits::measureLoads(std::span<const std::byte> memory) const {
   if (!host || memory.size() <= runtime::readCacheSizes().shared)
     return 0;
-  // Some tens of passes.
-  constexpr runtime::RateTime time = {.seconds = 0.5, .patience = 0};
+  // Several passes over gigabytes.
+  constexpr runtime::RateTime time = {.seconds = 0.2, .patience = 0};
   return runtime::measureLoads(static_cast<unsigned>(threads), instructions, memory, time)
       .perSecond;
 }
