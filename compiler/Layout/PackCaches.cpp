@@ -57,7 +57,7 @@ private:
       Operation *user = use.getOwner();
       if (auto attention = dyn_cast<AttentionOp>(user)) {
         bool isKey = &use == &attention.getKeyMutable();
-        auto isScale = [&](MutableOperandRange scales) {
+        auto isScale = [&](const MutableOperandRange &scales) {
           return !scales.empty() && use.getOperandNumber() == scales[0].getOperandNumber();
         };
         bool isRow = &use == &attention.getValueMutable() ||

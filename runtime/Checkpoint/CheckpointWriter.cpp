@@ -61,7 +61,7 @@ void CheckpointWriter::begin(std::function<Expected<void>()> newJob) {
 }
 
 void CheckpointWriter::start(uint64_t step, std::vector<CheckpointFile> files, Ready ready) {
-  begin([=, this, files = std::move(files)]() -> Expected<void> {
+  begin([=, this, files = std::move(files), ready = std::move(ready)]() -> Expected<void> {
     if (ready)
       SINTER_CHECK(ready());
     SINTER_CHECK(folder.write(step, files));
@@ -70,7 +70,7 @@ void CheckpointWriter::start(uint64_t step, std::vector<CheckpointFile> files, R
 }
 
 void CheckpointWriter::startFiles(uint64_t step, std::vector<CheckpointFile> files, Ready ready) {
-  begin([=, this, files = std::move(files)]() -> Expected<void> {
+  begin([=, this, files = std::move(files), ready = std::move(ready)]() -> Expected<void> {
     if (ready)
       SINTER_CHECK(ready());
     SINTER_TRY(manifest, folder.writeFiles(step, files));
