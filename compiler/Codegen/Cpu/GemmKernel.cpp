@@ -36,7 +36,8 @@
 // Weight-only integers become the numbers that they stand for, in f32: in a strip for several tiles
 // of rows, in registers for one. Few rows multiply them as integers (FixedPointRows.h), and what a
 // group of them sums up to is multiplied by their scale once. To make a row fixed point takes a
-// tenth of what a block of columns does, so an item has several blocks. One tile of rows asks ahead
+// tenth of what a block of columns does, so an item has several blocks, fewer
+// from round to round: little is waited for at the end. One tile of rows asks ahead
 // for the lines of integers that take so many instructions that too few lines would be on their way
 // from memory (a fifth faster on Zen 3). Where the processor sees streams itself and VNNI
 // multiplies, those are integers of 4 bits by rows in fixed point: by rows of bytes, or of 8 bits,
@@ -90,7 +91,8 @@ public:
     bool whole = plan.kBlock >= plan.k;
     int64_t sets = epilogue.getProductOffsets().size();
     scratchRows = whole ? plan.tileRows : plan.rowBlock;
-    int64_t scratchElements = (whole ? 1 : plan.itemBlocks) * sets * scratchRows * kItemColumns;
+    int64_t scratchElements =
+        (whole ? 1 : plan.getMostBlocks()) * sets * scratchRows * kItemColumns;
     scratch = builder.scratch(scratchElements,
                               plan.bytesOfWord ? Type(builder.getI32Type()) : builder.getF32Type());
     if (plan.integerBits && !plan.bytesOfWord)
@@ -119,8 +121,11 @@ public:
     if (keepsRows)
       prepareRows(plan.m, builder.index(0), builder.index(0), builder.index(plan.k));
     builder.loop(begin, end, 1, [&](Value item) {
-      int64_t columnItems = llvm::divideCeil(plan.columnBlocks, plan.itemBlocks);
-      firstColumnBlock = builder.mul(builder.rem(item, columnItems), plan.itemBlocks);
+      int64_t columnItems = plan.getColumnItems();
+      Value columnItem = builder.rem(item, columnItems);
+      firstColumnBlock = firstBlockOf(columnItem);
+      lastColumnBlock =
+          builder.min(firstBlockOf(builder.add(columnItem, 1)), builder.index(plan.columnBlocks));
       firstRow = builder.mul(builder.div(item, columnItems), plan.rowBlock);
       lastRow = builder.min(builder.add(firstRow, plan.rowBlock), builder.index(plan.m));
       if (whole) {
@@ -186,16 +191,25 @@ private:
     return layout;
   }
 
+  /// Rounds have shorter and shorter items: where one is not meant, its line lies above.
+  Value firstBlockOf(Value columnItem) {
+    Value first;
+    for (const GemmPlan::Round &round : plan.rounds) {
+      Value block = builder.add(builder.mul(columnItem, round.blocks),
+                                round.block - round.item * round.blocks);
+      first = first ? builder.min(first, block) : block;
+    }
+    return first;
+  }
+
   /// Calls `body` for each of the work item's blocks of columns.
   void forColumnBlocks(llvm::function_ref<void()> body) {
-    if (plan.itemBlocks == 1) {
+    if (plan.getMostBlocks() == 1) {
       columnBlock = firstColumnBlock;
       scratchBegin = builder.index(0);
       return body();
     }
-    Value end = builder.min(builder.add(firstColumnBlock, plan.itemBlocks),
-                            builder.index(plan.columnBlocks));
-    builder.loop(firstColumnBlock, end, 1, [&](Value block) {
+    builder.loop(firstColumnBlock, lastColumnBlock, 1, [&](Value block) {
       columnBlock = block;
       int64_t rows = static_cast<int64_t>(epilogue.getProductOffsets().size()) * scratchRows;
       scratchBegin = builder.mul(builder.sub(block, firstColumnBlock), rows);
@@ -307,7 +321,7 @@ private:
   void askForNextBlock(Value row, int64_t firstVector, Value kEnd) {
     int64_t strips = kItemColumns / lanes / plan.tileVectors;
     if (plan.copiesLhs) {
-      int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, strips * plan.itemBlocks);
+      int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, strips * plan.getMostBlocks());
       Value strip = builder.add(builder.mul(builder.sub(columnBlock, firstColumnBlock), strips),
                                 firstVector / plan.tileVectors);
       Value k = builder.add(kEnd, builder.mul(strip, rowsOfStrip));
@@ -700,7 +714,7 @@ private:
   Value copied, copiedLhs; // blocks of the columns and of the rows
   int64_t copiedLhsStride = 0;
   Value blockBegin; // their first k
-  Value firstColumnBlock, columnBlock, firstRow, lastRow;
+  Value firstColumnBlock, lastColumnBlock, columnBlock, firstRow, lastRow;
   Value scratchBegin; // where the scratch has the first row of columnBlock
 };
 
@@ -723,5 +737,5 @@ FailureOr<int64_t> sinter::lowerGemmKernel(func::FuncOp tensorKernel, func::Func
   ValueRange arguments = loopKernel.getArguments();
   GemmEmitter(loopKernel, target, *plan, *epilogue)
       .emit(arguments.drop_back().back(), arguments.back());
-  return llvm::divideCeil(plan->columnBlocks, plan->itemBlocks) * plan->rowBlocks;
+  return plan->getColumnItems() * plan->rowBlocks;
 }

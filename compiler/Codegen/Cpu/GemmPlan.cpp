@@ -28,7 +28,7 @@ constexpr int64_t kPanelRows = 176;
 constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 2;
 /// How many items each core has at the most whose rows are made fixed point first, which takes a
 /// tenth of the time of a block of columns, or are lifted.
-constexpr int64_t kFewRowsItemsOfCore = 4;
+constexpr int64_t kFewRowsItemsOfCore = 5;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
 
@@ -178,16 +178,19 @@ LogicalResult findRhs(GemmPlan &plan, TargetAttr target) {
   return plan.matmul.getScales() ? findIntegers(plan) : success();
 }
 
-/// How many blocks of columns an item has, so that cores have few of them and about as many each.
-int64_t getBlocksOfEvenItems(int64_t blocks, int64_t cores) {
-  int64_t most = llvm::divideCeil(blocks, kFewRowsItemsOfCore * cores), best = most;
-  auto blocksOfCore = [&](int64_t count) {
-    return llvm::divideCeil(llvm::divideCeil(blocks, count), cores) * count;
-  };
-  for (int64_t count = most; count > most / 2; --count)
-    if (blocksOfCore(count) < blocksOfCore(best))
-      best = count;
-  return best;
+/// Rounds of an item a core, each of half of the blocks that are left, and one of the rest: cores
+/// begin with long items, and few blocks are waited for at the end.
+SmallVector<GemmPlan::Round, 1> halveBlocks(int64_t blocks, int64_t cores) {
+  SmallVector<GemmPlan::Round, 1> rounds;
+  GemmPlan::Round round;
+  for (int64_t left = blocks; left > 0; left = blocks - round.block) {
+    bool isLast = static_cast<int64_t>(rounds.size()) + 1 == kFewRowsItemsOfCore;
+    round.blocks = llvm::divideCeil(left, isLast ? cores : 2 * cores);
+    rounds.push_back(round);
+    round.item += cores;
+    round.block += cores * round.blocks;
+  }
+  return rounds;
 }
 
 } // namespace
@@ -301,9 +304,9 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   plan.rowBlocks = llvm::divideCeil(plan.m, plan.rowBlock);
   // What is copied of rows serves as many columns as the scratch has room for.
   if (plan.copiesLhs && !plan.copiesRhs)
-    plan.itemBlocks = std::clamp<int64_t>(
+    plan.rounds.front().blocks = std::clamp<int64_t>(
         plan.columnBlocks * plan.rowBlocks / (kItemsOfCore * target.getCores()), 1,
         std::max<int64_t>(1, kScratchBytes / (plan.rowBlock * kItemColumns * sets * 4)));
   if (fewRows && plan.kBlock >= plan.k)
-    plan.itemBlocks = getBlocksOfEvenItems(plan.columnBlocks, target.getCores());
+    plan.rounds = halveBlocks(plan.columnBlocks, target.getCores());
 }

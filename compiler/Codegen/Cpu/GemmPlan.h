@@ -45,8 +45,21 @@ struct GemmPlan {
   bool scalesSums() const { return isE4M3 && m < kManyRows; }
 
   int64_t columnBlocks = 0; // of kItemColumns, along the results' columns
-  int64_t itemBlocks = 1;   // of these in a work item
-  int64_t rowBlock = 0;     // rows of a work item
+  /// Work items with as many blocks of columns each, as far as another round goes.
+  struct Round {
+    int64_t item = 0, block = 0; ///< the first of them, and its first block
+    int64_t blocks = 1;          ///< of an item
+  };
+  /// Items have fewer blocks from round to round.
+  llvm::SmallVector<Round, 1> rounds = {Round()};
+
+  int64_t getMostBlocks() const { return rounds.front().blocks; }
+  int64_t getColumnItems() const {
+    const Round &last = rounds.back();
+    return last.item + llvm::divideCeil(columnBlocks - last.block, last.blocks);
+  }
+
+  int64_t rowBlock = 0; // rows of a work item
   int64_t rowBlocks = 0;
   int64_t kBlock = 0;
   int64_t tileRows = 0;
