@@ -206,7 +206,9 @@ static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &op
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";
   bool isGpu = options.isGpu();
   int64_t most = trains || isGpu ? 256 : 1024;
-  int64_t width = std::max(spec.headDim, spec.valueSize);
+  int64_t width = spec.valueSize;
+  for (const LayerSpec &layer : spec.layers)
+    width = std::max(width, spec.getHeadDim(layer));
   if (spec.latentSize && !trains)
     width = spec.latentSize + spec.rotarySize;
   if (width <= most)

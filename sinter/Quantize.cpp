@@ -49,7 +49,7 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
     auto addGroup = [&](const std::vector<const LinearSpec *> &linears) {
       LayerGroup group;
       for (const LinearSpec *linear : linears)
-        if (linear && seen.insert(linear->weight.tensor).second)
+        if (linear && linear->out && seen.insert(linear->weight.tensor).second)
           group.push_back({linear->weight.tensor.substr(0, linear->weight.tensor.rfind(".weight")),
                            linear->weight.tensor, linear->weight.tensorOut, linear->in,
                            linear->weight.layout == WeightRef::Layout::InOut});
@@ -68,6 +68,10 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
     if (block.hasMlp()) {
       addGroup({block.gate ? &*block.gate : nullptr, &block.up});
       addGroup({&block.down});
+    }
+    if (block.input) {
+      addGroup({&block.input->gate});
+      addGroup({&block.input->projection});
     }
     // Other programs compute a layer's experts as one.
     std::vector<const LinearSpec *> ofExperts;
@@ -358,6 +362,8 @@ Expected<void> Quantizer::addWide(QuantizedFolder &folder) {
     if (!quantizable.contains(parameter.name))
       folder.add(parameter.name, *model.weights->find(parameter.name));
   wide.push_back(model.spec.head.name);
+  if (model.spec.layerInputs)
+    wide.push_back(model.spec.layerInputs->projection.name);
   for (const LayerSpec &layer : model.spec.layers)
     if (layer.experts) {
       wide.push_back(layer.path + "." + layer.experts->router.name);

@@ -208,6 +208,8 @@ std::map<std::string, std::string> sinter::describeStep(const RunOptions &option
 double sinter::getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequence) {
   auto elements = [](const LinearSpec &linear) { return double(linear.in) * double(linear.out); };
   double weights = elements(spec.head), attention = 0;
+  if (spec.layerInputs)
+    weights += elements(spec.layerInputs->projection);
   for (const LayerSpec &layer : spec.layers) {
     for (const LinearSpec *linear : layer.getLinears())
       weights += elements(*linear);
@@ -223,7 +225,8 @@ double sinter::getUsefulFlops(const ModelSpec &spec, int64_t batch, int64_t sequ
     double window = double(layer.window ? std::min(layer.window, sequence) : sequence);
     double pairs = window * (window + 1) / 2 + (double(sequence) - window) * window;
     // Of keys and of values, whose heads may be narrower.
-    int64_t width = spec.headDim + (layer.latent ? spec.valueSize : spec.headDim);
+    int64_t width = spec.getHeadDim(layer);
+    width += layer.latent ? spec.valueSize : width;
     attention += 2 * double(batch) * pairs * double(spec.heads) * double(width);
   }
   return 3 * (2 * double(batch) * double(sequence) * weights + attention);

@@ -115,9 +115,10 @@ private:
       if (!type.getElementType().isF32())
         return step.emitError("expected parameters to train to be of f32, got ")
                << name << " of type " << type;
-      bool decays = type.getRank() >= 2 && llvm::none_of(numbers.noDecay, [&](StringRef part) {
-                      return name.getValue().contains(part);
-                    });
+      bool isFixed = step.getArgAttr(value.getArgNumber(), SinterDialect::kFixed) != nullptr;
+      bool decays = type.getRank() >= 2 && !isFixed &&
+                    llvm::none_of(numbers.noDecay,
+                                  [&](StringRef part) { return name.getValue().contains(part); });
       bool table = type.getRank() == 2 && isTable(value);
       auto initializer =
           step.getArgAttrOfType<NormalAttr>(value.getArgNumber(), SinterDialect::kInitializer);

@@ -28,17 +28,19 @@ private:
     FailureOr<unsigned> loss = findLoss(function);
     if (failed(loss))
       return failure();
-    SmallVector<BlockArgument> parameters;
+    SmallVector<BlockArgument> parameters, trained;
     for (BlockArgument argument : function.getArguments())
       if (function.getArgAttr(argument.getArgNumber(), SinterDialect::kParameter)) {
         if (!isa<FloatType>(getElementTypeOrSelf(argument.getType())))
           return function.emitError("expected parameters of floating-point numbers, got ")
                  << argument.getType();
         parameters.push_back(argument);
+        if (!function.getArgAttr(argument.getArgNumber(), SinterDialect::kFixed))
+          trained.push_back(argument);
       }
 
     Block &block = function.front();
-    Gradients gradients(block, parameters);
+    Gradients gradients(block, trained);
     Value lossValue = block.getTerminator()->getOperand(*loss);
     gradients.add(lossValue, makeSeed(function, lossValue));
     if (failed(gradients.run()))
@@ -73,7 +75,8 @@ private:
     return ConstantOp::create(builder, loss.getLoc(), cast<RankedTensorType>(loss.getType()), 1.0);
   }
 
-  /// Adds a result `sinter.gradient` a parameter; zeros for one that the loss does not depend on.
+  /// Adds a result `sinter.gradient` a parameter; zeros for one that the loss does not depend on,
+  /// or that is fixed.
   void addResults(func::FuncOp function, Gradients &gradients, ArrayRef<BlockArgument> parameters) {
     Operation *end = function.front().getTerminator();
     for (BlockArgument parameter : parameters) {

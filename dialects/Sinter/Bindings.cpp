@@ -84,9 +84,9 @@ LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
   if (!op->hasAttr(kEntry))
     return success();
   std::string what = "argument " + std::to_string(index);
-  if (failed(
-          verifyName(op, what, attribute, {kParameter, kPreprocessed, kState, kInput, kFlight},
-                     {kDonated, kRole, kInitializer, kValues, kSharding, kWhole, kBox, kReceive})))
+  if (failed(verifyName(
+          op, what, attribute, {kParameter, kPreprocessed, kState, kInput, kFlight},
+          {kDonated, kRole, kInitializer, kValues, kFixed, kSharding, kWhole, kBox, kReceive})))
     return failure();
   StringRef key = attribute.getName();
   auto function = dyn_cast<FunctionOpInterface>(op);
@@ -119,6 +119,11 @@ LogicalResult SinterDialect::verifyRegionArgAttribute(Operation *op, unsigned, u
       return op->emitError("expected '")
              << key << "' of " << what << " to be 16 bytes, of a parameter of i8";
   }
+  if (key == kFixed && // dialect_c9
+      (!isa<UnitAttr>(attribute.getValue()) || !isParameter(attributes)))
+    return op->emitError("expected '")
+           << key << "' of " << what << " to be a mark of a parameter (with '" << kParameter
+           << "' or the role parameter)";
   if (key == kInitializer) { // dialect_c4
     if (!isa<NormalAttr>(attribute.getValue()))
       return op->emitError("expected '")

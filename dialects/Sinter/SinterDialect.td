@@ -38,7 +38,8 @@ def SinterDialect : Dialect {
       `parameter` is trained: it begins as the checkpoint's tensor of its name.
 
     - `sinter.values = array<i8: 0, 1, 2, ...>`: the sixteen numbers that a parameter of bytes has,
-      and no others.
+      and no others;
+    - `sinter.fixed`: a parameter that training leaves as it is: its gradient is zero.
 
     The type of such an argument is that of the whole tensor, over all devices. Where a module is for
     a grid of them (`sinter.grid = #sinter.grid<data = 2>`), an argument or a result also says which
@@ -56,6 +57,7 @@ def SinterDialect : Dialect {
     initializer is that of a parameter, or of a state with the role `parameter`. C5: metadata are
     strings by name. C6: a sharding has a list of axes a dimension, axes of the module's grid.
     C7: a box is a state's, inside of the tensor. C8: values are sixteen, of a parameter of `i8`.
+    C9: what is fixed is a parameter.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -77,6 +79,8 @@ def SinterDialect : Dialect {
     static constexpr ::llvm::StringLiteral kInitializer = "sinter.initializer";
     /// The only numbers that a parameter of bytes has: a DenseI8ArrayAttr of sixteen.
     static constexpr ::llvm::StringLiteral kValues = "sinter.values";
+    /// A parameter that training leaves as it is (a unit attribute).
+    static constexpr ::llvm::StringLiteral kFixed = "sinter.fixed";
     /// Of a training step's result before its update: the gradient of the parameter of this name.
     static constexpr ::llvm::StringLiteral kGradient = "sinter.gradient";
     /// Marks an op of the backward pass that does one of the forward pass again (a unit attribute,

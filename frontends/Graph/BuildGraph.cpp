@@ -42,6 +42,7 @@ public:
       count = graph.getInput("count", {batch});
     }
     Value hidden = buildEmbedding();
+    buildLayerInputs(hidden);
     if (spec.embeddingNorm) {
       graph.setLocation(spec.embeddingNorm->name);
       hidden = buildNorm(hidden, *spec.embeddingNorm);
@@ -97,19 +98,40 @@ private:
   Value buildEmbedding() {
     graph.setLocation(spec.embeddingName);
     Value hidden =
-        buildLookup(spec.embedding, spec.vocabSize, tokens, /*offset=*/0, spec.paddingId);
+        buildLookup(spec.embedding, spec.vocabSize, spec.hiddenSize, tokens, 0, spec.paddingId);
     hidden = graph.scale(hidden, spec.embeddingScale);
     if (spec.positions != PositionKind::Learned)
       return hidden;
     graph.setLocation(spec.positionEmbeddingName);
     if (!hasLoss)
       return graph.add(hidden, buildLookup(spec.positionEmbedding, spec.maxPositions,
-                                           graph.positions(start, chunk), spec.positionOffset,
-                                           /*padding=*/std::nullopt));
+                                           spec.hiddenSize, graph.positions(start, chunk),
+                                           spec.positionOffset, /*padding=*/std::nullopt));
     Value positions = getParameter(spec.positionEmbedding,
                                    {spec.maxPositions + spec.positionOffset, spec.hiddenSize});
     Value rows = graph.slice(positions, {spec.positionOffset, 0}, {chunk, spec.hiddenSize});
     return graph.add(hidden, graph.broadcast(rows, {batch, chunk, spec.hiddenSize}, {1, 2}));
+  }
+
+  /// Makes each layer's own input of an embedding.
+  void buildLayerInputs(Value hidden) {
+    if (!spec.layerInputs)
+      return;
+    const LayerInputsSpec &inputs = *spec.layerInputs;
+    int64_t width = inputs.projection.out, size = inputs.size;
+    SmallVector<int64_t> byLayer = {batch, chunk, width / size, size};
+    graph.setLocation(inputs.projection.name);
+    Value made = graph.scale(buildLinear(hidden, inputs.projection),
+                             1 / std::sqrt(static_cast<double>(inputs.projection.in)));
+    graph.setLocation(inputs.norm.name);
+    made = buildNorm(graph.reshape(made, byLayer), inputs.norm);
+    graph.setLocation(inputs.embeddingName);
+    Value found = buildLookup(inputs.embedding, inputs.rows, width, tokens, 0, spec.paddingId);
+    found = graph.reshape(graph.scale(found, std::sqrt(static_cast<double>(size))), byLayer);
+    Value all = graph.scale(graph.add(made, found), std::sqrt(0.5));
+    for (int64_t layer = 0; layer < width / size; ++layer)
+      layerInputs.push_back(graph.reshape(
+          graph.slice(all, {0, 0, layer, 0}, {batch, chunk, 1, size}), {batch, chunk, size}));
   }
 
   /// Angles are rounded to f32 before their cosine is taken, as transformers does.
@@ -165,7 +187,7 @@ private:
       rows = graph.binary<MinimumOp>(rows, graph.splat(shape, spec.clipQkv));
       rows = graph.binary<MaximumOp>(rows, graph.splat(shape, -spec.clipQkv));
     }
-    return graph.reshape(rows, {batch, chunk, heads, spec.headDim});
+    return graph.reshape(rows, {batch, chunk, heads, linear.out / heads});
   }
 
   Value buildRotary(Value heads, const LayerSpec &layer,
@@ -191,28 +213,39 @@ private:
 
   Value buildAttention(Value x, const LayerSpec &layer, size_t index) {
     addGram(x, layer.query);
-    Value query = buildHeads(x, layer.query, layer, spec.heads);
-    Value key = buildHeads(x, layer.key, layer, spec.kvHeads);
-    Value value = buildHeads(x, layer.value, layer, spec.kvHeads);
+    Value query = buildHeads(x, layer.query, layer, spec.heads), key, value;
+    if (!layer.cacheOf) {
+      key = value = buildHeads(x, layer.key, layer, spec.getKvHeads(layer));
+      if (!layer.valuesAreKeys)
+        value = buildHeads(x, layer.value, layer, spec.getKvHeads(layer));
+    }
     // "self_attn" of "self_attn.q_proj".
     std::string path = layer.query.name.substr(0, layer.query.name.find('.'));
     auto buildNorms = [&] {
       query = buildHeadNorm(query, layer.queryNorm, layer);
-      key = buildHeadNorm(key, layer.keyNorm, layer);
+      if (key)
+        key = buildHeadNorm(key, layer.keyNorm, layer);
       setLocation(layer, path);
     };
     if (!spec.normsRotatedHeads)
       buildNorms();
     query = buildRotary(query, layer, &RotaryTables::queries);
-    key = buildRotary(key, layer);
+    if (key)
+      key = buildRotary(key, layer);
     if (spec.normsRotatedHeads)
       buildNorms();
+    if (value)
+      value = buildHeadNorm(value, layer.valueNorm, layer);
+    setLocation(layer, path);
 
-    // A loss is of whole sequences: there is nothing to remember from step to step.
-    if (!hasLoss) {
+    if (layer.cacheOf) {
+      std::tie(key, value) = keysAndValues.at(*layer.cacheOf);
+    } else if (!hasLoss) {
+      // A loss is of whole sequences: there is nothing to remember from step to step.
       key = appendToCache("k_cache." + std::to_string(index), key);
       value = appendToCache("v_cache." + std::to_string(index), value);
     }
+    keysAndValues[index] = {key, value};
     return buildAttentionOutput(attend(query, key, value, layer), layer);
   }
 
@@ -360,16 +393,35 @@ private:
     return graph.mul(shared, graph.broadcast(gate, {batch, chunk, spec.hiddenSize}, {0, 1}));
   }
 
-  Value buildMixture(Value x, const LayerSpec &layer) {
-    Value rows = graph.reshape(x, {batch * chunk, spec.hiddenSize});
-    Value result = graph.reshape(buildExperts(*this, rows, layer), {batch, chunk, spec.hiddenSize});
-    result = buildDropout(result);
-    return layer.hasMlp() ? graph.add(result, buildSharedExpert(x, layer)) : result;
+  /// What a router takes of what its block begins with.
+  Value buildRouterNorm(Value hidden, const NormSpec &norm, const LayerSpec &layer) {
+    setLocation(layer, norm.name);
+    Value weight = graph.scale(getNormWeight(norm), 1 / std::sqrt(double(norm.size)));
+    return graph.rmsNorm(hidden, weight, spec.normEps);
+  }
+
+  Value buildMixture(Value x, Value hidden, const LayerSpec &layer) {
+    const ExpertsSpec &experts = *layer.experts;
+    Value taken = experts.norm ? buildNorm(hidden, experts.norm, layer) : x, routed = taken;
+    if (experts.routerNorm)
+      routed = buildRouterNorm(hidden, *experts.routerNorm, layer);
+    auto flatten = [&](Value rows) {
+      return graph.reshape(rows, {batch * chunk, spec.hiddenSize});
+    };
+    Value rows = flatten(taken);
+    Value result = buildExperts(*this, rows, routed == taken ? rows : flatten(routed), layer);
+    result = graph.reshape(result, {batch, chunk, spec.hiddenSize});
+    result = buildDropout(buildNorm(result, experts.postNorm, layer));
+    if (!layer.hasMlp())
+      return result;
+    Value shared = buildNorm(buildSharedExpert(x, layer), experts.sharedPostNorm, layer);
+    return graph.add(result, shared);
   }
 
   /// What a layer does to each token by itself.
-  Value buildFeedForward(Value x, const LayerSpec &layer) {
-    return layer.experts ? buildMixture(x, layer) : buildMlp(x, layer);
+  /// @param x what `hidden` is behind the norm of the block
+  Value buildFeedForward(Value x, Value hidden, const LayerSpec &layer) {
+    return layer.experts ? buildMixture(x, hidden, layer) : buildMlp(x, layer);
   }
 
   Value buildMlp(Value x, const LayerSpec &layer) {
@@ -402,17 +454,44 @@ private:
   }
 
   Value buildLayer(Value hidden, const LayerSpec &layer, size_t index) {
+    return buildScale(buildInput(buildBlocks(hidden, layer, index), layer, index), layer);
+  }
+
+  Value buildBlocks(Value hidden, const LayerSpec &layer, size_t index) {
     Value normal = buildNorm(hidden, layer.attentionNorm, layer);
     Value mixed = layer.latent ? buildLatentAttention(normal, layer, index)
                                : buildAttention(normal, layer, index);
     if (spec.parallelResidual) {
-      Value output =
-          buildFeedForward(layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, layer);
+      Value output = buildFeedForward(
+          layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, hidden, layer);
       return addScaled(addScaled(hidden, mixed), output);
     }
     hidden = buildResidual(hidden, mixed, layer.attentionPostNorm, layer);
-    Value output = buildFeedForward(buildNorm(hidden, layer.mlpNorm, layer), layer);
+    Value output = buildFeedForward(buildNorm(hidden, layer.mlpNorm, layer), hidden, layer);
     return buildResidual(hidden, output, layer.mlpPostNorm, layer);
+  }
+
+  /// Adds what a layer makes of its own input, where it has one.
+  Value buildInput(Value hidden, const LayerSpec &layer, size_t index) {
+    if (!layer.input)
+      return hidden;
+    setLocation(layer, layer.input->gate.name);
+    addGram(hidden, layer.input->gate);
+    Value open = buildActivation(buildLinear(hidden, layer.input->gate));
+    Value inner = graph.mul(open, layerInputs[index]);
+    setLocation(layer, layer.input->projection.name);
+    addGram(inner, layer.input->projection);
+    Value output = buildDropout(buildLinear(inner, layer.input->projection));
+    setLocation(layer, layer.input->norm.name);
+    return graph.add(hidden, buildNorm(output, layer.input->norm));
+  }
+
+  Value buildScale(Value hidden, const LayerSpec &layer) {
+    if (layer.scale.empty())
+      return hidden;
+    setLocation(layer, "scale");
+    Value scale = graph.reshape(graph.cast(getParameter(layer.scale, {1}), graph.getF32()), {});
+    return graph.mul(hidden, graph.broadcast(scale, {batch, chunk, spec.hiddenSize}, {}));
   }
 
   /// What the head multiplies. Its rows are scaled instead of the logits, which are more.
@@ -489,6 +568,9 @@ private:
   int64_t dropouts = 0; ///< so far; each has a stream of random numbers of its own
   Value alibiSlopes;
   std::vector<RotaryTables> rotaryTables; ///< of the model's rotaries
+  std::vector<Value> layerInputs;         ///< of the layers, where they have them
+  /// Of the layers so far, of all positions that they see.
+  std::map<size_t, std::pair<Value, Value>> keysAndValues;
 };
 } // namespace
 

@@ -10,10 +10,11 @@ public:
   ExpertsBuilder(ModelParts &parts, const LayerSpec &layer)
       : parts(parts), graph(parts.graph), spec(parts.spec), layer(layer), experts(*layer.experts) {}
 
-  Value build(Value rows) {
+  Value build(Value rows, Value routed) {
     parts.setLocation(layer, experts.router.name);
     auto [weights, ids] =
-        buildRouting(graph, spec, parts.buildLinear(rows, experts.router), getRouterBias());
+        buildRouting(graph, spec, parts.buildLinear(routed, experts.router), getRouterBias());
+    weights = scaleChoices(weights, ids);
     route = graph.route(ids, spec.expertCount);
     if (experts.experts.front().up.bias)
       expertOfRows = sort(ids);
@@ -35,6 +36,17 @@ public:
 
 private:
   using ScaledMatrix = ModelParts::ScaledMatrix;
+
+  /// Weights of each token's choices times the factors of the experts, where they have them.
+  Value scaleChoices(Value weights, Value ids) {
+    if (experts.scales.empty())
+      return weights;
+    Value factors =
+        graph.cast(parts.getParameter(experts.scales, {spec.expertCount}), graph.getF32());
+    factors = graph.embedding(graph.reshape(factors, {spec.expertCount, 1}), ids);
+    return graph.mul(weights,
+                     graph.reshape(factors, cast<RankedTensorType>(weights.getType()).getShape()));
+  }
 
   /// What is of each token's choices, [tokens, chosen], in the order of the rows that have been
   /// sent, [assignments].
@@ -193,6 +205,6 @@ private:
 };
 } // namespace
 
-Value sinter::buildExperts(ModelParts &parts, Value rows, const LayerSpec &layer) {
-  return ExpertsBuilder(parts, layer).build(rows);
+Value sinter::buildExperts(ModelParts &parts, Value rows, Value routed, const LayerSpec &layer) {
+  return ExpertsBuilder(parts, layer).build(rows, routed);
 }

@@ -58,11 +58,14 @@ Value GraphBuilder::getInput(StringRef name, Shape shape, Type elementType) {
 }
 
 Value GraphBuilder::getParameter(StringRef name, Shape shape, Type elementType,
-                                 std::optional<Initializer> initializer, ArrayRef<int8_t> values) {
+                                 std::optional<Initializer> initializer, ArrayRef<int8_t> values,
+                                 bool isFixed) {
   Value &parameter = parameters[name];
   if (parameter)
     return parameter;
   SmallVector<NamedAttribute, 1> more;
+  if (isFixed)
+    more.push_back(builder.getNamedAttr(SinterDialect::kFixed, builder.getUnitAttr()));
   if (initializer)
     more.push_back(
         builder.getNamedAttr(SinterDialect::kInitializer,

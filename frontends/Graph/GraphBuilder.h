@@ -43,9 +43,10 @@ public:
   /// A tensor of the checkpoint; asking twice gives the same value.
   /// @param initializer how it begins without a checkpoint; none: as the dialect says.
   /// @param values the only numbers that it has, of bytes; none: any
+  /// @param isFixed training leaves it as it is
   mlir::Value getParameter(llvm::StringRef name, Shape shape, mlir::Type elementType,
                            std::optional<Initializer> initializer = std::nullopt,
-                           llvm::ArrayRef<int8_t> values = {});
+                           llvm::ArrayRef<int8_t> values = {}, bool isFixed = false);
   /// The value of a state before the step.
   mlir::Value getState(llvm::StringRef name, Shape shape, mlir::Type elementType, Role role);
   /// Sets what a state becomes; each state that was asked for needs a new value.

@@ -6,8 +6,8 @@ using namespace sinter;
 ModelParts::ModelParts(GraphBuilder &graph, const ModelSpec &spec, const GraphOptions &options,
                        bool trains)
     : graph(graph), spec(spec), options(options), trains(trains) {
-  for (const ParameterInfo &parameter : spec.getParameters())
-    initializers[parameter.name] = parameter.initializer;
+  for (ParameterInfo &parameter : spec.getParameters())
+    parameters.try_emplace(parameter.name, std::move(parameter));
 }
 
 Type ModelParts::getFloat(DType stored) {
@@ -21,7 +21,9 @@ Value ModelParts::getParameter(const std::string &name, Shape shape) {
   // What is trained is kept in f32, whatever it was stored in.
   Type type =
       trains || known == options.parameterTypes.end() ? graph.getF32() : getFloat(known->second);
-  return graph.getParameter(name, shape, type, initializers.at(name));
+  const ParameterInfo &parameter = parameters.at(name);
+  return graph.getParameter(name, shape, type, parameter.initializer, /*values=*/{},
+                            parameter.isFixed);
 }
 
 Value ModelParts::selectEntries(Value tensor, const WeightRef &ref, int64_t dim) {
@@ -131,25 +133,25 @@ void ModelParts::setLocation(const LayerSpec &layer, const std::string &part) {
   graph.setLocation(layer.path + "." + part);
 }
 
-Value ModelParts::buildLookup(const std::string &name, int64_t rows, Value ids, int64_t offset,
-                              std::optional<int64_t> padding) {
+Value ModelParts::buildLookup(const std::string &name, int64_t rows, int64_t width, Value ids,
+                              int64_t offset, std::optional<int64_t> padding) {
   auto lookUp = [&](Value table) {
-    int64_t width = cast<RankedTensorType>(table.getType()).getDimSize(1);
+    int64_t columns = cast<RankedTensorType>(table.getType()).getDimSize(1);
     if (offset)
-      table = graph.slice(table, {offset, 0}, {rows, width});
+      table = graph.slice(table, {offset, 0}, {rows, columns});
     return graph.cast(graph.embedding(table, ids, padding), graph.getF32());
   };
   const IntegerFormat *format = findIntegerFormat(name);
   if (!format)
-    return lookUp(getParameter(name, {rows + offset, spec.hiddenSize}));
+    return lookUp(getParameter(name, {rows + offset, width}));
   // Numbers of the chosen rows alone are made: a whole table of them is several times as large.
-  ScaledMatrix matrix = getScaledMatrix(name, rows + offset, spec.hiddenSize, *format);
+  ScaledMatrix matrix = getScaledMatrix(name, rows + offset, width, *format);
   SmallVector<int64_t> shape(cast<RankedTensorType>(ids.getType()).getShape()), dims, groups;
   for (size_t dim = 0; dim <= shape.size(); ++dim)
     dims.push_back(static_cast<int64_t>(dim));
   groups = shape;
-  groups.append({spec.hiddenSize / format->group, format->group});
-  shape.push_back(spec.hiddenSize);
+  groups.append({width / format->group, format->group});
+  shape.push_back(width);
   Value found = graph.reshape(lookUp(matrix.numbers), groups);
   found = graph.mul(found, graph.broadcast(lookUp(matrix.scales), groups, dims));
   if (matrix.minima)

@@ -54,9 +54,9 @@ public:
   mlir::Value buildNorm(mlir::Value x, const NormSpec &norm);
   /// The same of a layer, or x where there is no norm.
   mlir::Value buildNorm(mlir::Value x, const std::optional<NormSpec> &norm, const LayerSpec &layer);
-  /// Rows of a table `[rows, hidden size]` behind its first `offset`, in f32.
-  mlir::Value buildLookup(const std::string &name, int64_t rows, mlir::Value ids, int64_t offset,
-                          std::optional<int64_t> padding);
+  /// Rows of a table `[rows, width]` behind its first `offset`, in f32.
+  mlir::Value buildLookup(const std::string &name, int64_t rows, int64_t width, mlir::Value ids,
+                          int64_t offset, std::optional<int64_t> padding);
   /// What is between the products of an MLP without a gate.
   mlir::Value buildActivation(mlir::Value x);
   /// What is between the products of an MLP with one: the gate's activation times `up`.
@@ -74,7 +74,7 @@ private:
   mlir::Value buildProduct(mlir::Value x, const LinearSpec &linear);
   mlir::Value clamp(mlir::Value x, std::optional<double> low, double high);
 
-  std::map<std::string, Initializer> initializers; ///< of the parameters
+  std::map<std::string, ParameterInfo> parameters; ///< by name
 };
 
 } // namespace sinter

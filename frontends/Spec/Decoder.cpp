@@ -9,11 +9,10 @@ struct Composite {
   const char *modelType, *decoderType;
 };
 
-constexpr Composite composites[] = {{"gemma3", "gemma3_text"},
-                                    {"llama4", "llama4_text"},
-                                    {"llava", "llama"},
-                                    {"llava_next", "llama"},
-                                    {"mistral3", "mistral"}};
+constexpr Composite composites[] = {
+    {"gemma3", "gemma3_text"}, {"gemma4", "gemma4_text"}, {"gemma4_unified", "gemma4_unified_text"},
+    {"llama4", "llama4_text"}, {"llava", "llama"},        {"llava_next", "llama"},
+    {"mistral3", "mistral"}};
 
 /// What `text_config` leaves out where it is the default of transformers' class.
 struct DecoderSizes {
@@ -22,6 +21,8 @@ struct DecoderSizes {
 };
 
 constexpr DecoderSizes defaultSizes[] = {{"gemma3_text", 262208, 2304, 9216, 26, 8},
+                                         {"gemma4_text", 262144, 2304, 9216, 30, 8},
+                                         {"gemma4_unified_text", 262144, 2304, 9216, 30, 8},
                                          {"llama", 32000, 4096, 11008, 32, 32},
                                          {"mistral", 32000, 4096, 14336, 32, 32}};
 

@@ -11,9 +11,10 @@ class ParameterList {
 public:
   explicit ParameterList(const ModelSpec &spec) : spec(spec) {}
 
-  void add(const std::string &name, std::vector<int64_t> shape, Initializer initializer) {
+  void add(const std::string &name, std::vector<int64_t> shape, Initializer initializer,
+           bool isFixed = false) {
     if (seen.insert(name).second)
-      parameters.push_back({name, std::move(shape), initializer});
+      parameters.push_back({name, std::move(shape), initializer, isFixed});
   }
 
   void addNorm(const std::optional<NormSpec> &norm) {
@@ -28,6 +29,8 @@ public:
   /// `intoResidual`: its result is added to the residual stream, once per block, so it starts
   /// smaller in deep models (as in GPT-2).
   void addLinear(const LinearSpec &linear, bool intoResidual = false) {
+    if (linear.out == 0) // what the layer has not
+      return;
     const WeightRef &weight = linear.weight;
     double deviation = spec.initializerRange;
     if (intoResidual)
@@ -63,6 +66,12 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
   if (positions == PositionKind::Learned)
     list.add(positionEmbedding, {maxPositions + positionOffset, hiddenSize}, {0, initializerRange});
   list.addNorm(embeddingNorm);
+  if (layerInputs) {
+    list.add(layerInputs->embedding, {layerInputs->rows, layerInputs->projection.out},
+             {0, initializerRange});
+    list.addLinear(layerInputs->projection);
+    list.addNorm(layerInputs->norm);
+  }
   for (const LayerSpec &layer : layers) {
     list.addNorm(layer.attentionNorm);
     if (layer.latent) {
@@ -82,11 +91,15 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       list.add(layer.sinks, {heads}, {0, initializerRange});
     list.addNorm(layer.queryNorm);
     list.addNorm(layer.keyNorm);
+    list.addNorm(layer.valueNorm);
     list.addLinear(layer.output, true);
     list.addNorm(layer.attentionPostNorm);
     list.addNorm(layer.mlpNorm);
     if (layer.experts) {
+      list.addNorm(layer.experts->routerNorm);
       list.addLinear(layer.experts->router);
+      if (!layer.experts->scales.empty())
+        list.add(layer.experts->scales, {expertCount}, {1, 0});
       if (!layer.experts->routerBias.empty())
         list.add(layer.experts->routerBias, layer.experts->getBiasShape(expertCount), {});
       for (const ExpertsSpec::Expert &expert : layer.experts->experts) {
@@ -96,6 +109,9 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       }
       if (layer.experts->sharedGate)
         list.addLinear(*layer.experts->sharedGate);
+      for (const auto *norm :
+           {&layer.experts->norm, &layer.experts->postNorm, &layer.experts->sharedPostNorm})
+        list.addNorm(*norm);
     }
     if (layer.gate)
       list.addLinear(*layer.gate);
@@ -104,6 +120,13 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       list.addLinear(layer.down, true);
     }
     list.addNorm(layer.mlpPostNorm);
+    if (layer.input) {
+      list.addLinear(layer.input->gate);
+      list.addLinear(layer.input->projection, true);
+      list.addNorm(layer.input->norm);
+    }
+    if (!layer.scale.empty())
+      list.add(layer.scale, {1}, {1, 0}, /*isFixed=*/true);
   }
   list.addNorm(finalNorm);
   list.addLinear(head);
@@ -145,6 +168,10 @@ std::vector<const LinearSpec *> LayerSpec::getLinears() const {
     add(*gate);
   add(up);
   add(down);
+  if (input) {
+    add(input->gate);
+    add(input->projection);
+  }
   return linears;
 }
 

@@ -22,7 +22,10 @@
 //
 // with p the softmax, or the sigmoids, of router(x), normalized over the chosen ones if the model
 // says so (RoutingSpec). With latent attention (LatentAttentionSpec) keys and values are products
-// of a vector a token that is shorter than all of them, and so is what a cache keeps.
+// of a vector a token that is shorter than all of them, and so is what a cache keeps. Where layers
+// have inputs of their own (LayerInputsSpec), each ends with
+//
+//   h = h + norm(projection(activation(gate(h)) * input));   h = scale * h
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -112,7 +115,12 @@ struct ExpertsSpec {
   std::string routerBias;
   bool biasIsRow = false;
   std::vector<Expert> experts;
+  std::string scales;                   ///< the tensor [experts] of a factor an expert, or empty
   std::optional<LinearSpec> sharedGate; ///< one number, the factor of the shared expert
+  /// Where there are these, router and experts take what their block begins with, each by a norm of
+  /// its own, and norms are behind experts and the shared one. The router's is an RMS norm whose
+  /// factor is the weight / sqrt(hidden size).
+  std::optional<NormSpec> routerNorm, norm, postNorm, sharedPostNorm;
 
   /// The shape of the router's bias among `count` experts.
   std::vector<int64_t> getBiasShape(int64_t count) const {
@@ -136,6 +144,25 @@ struct LatentAttentionSpec {
   LinearSpec up; ///< of each head its plain part of the key, then its value
 };
 
+/// What a layer takes of its own input (LayerInputsSpec): gate to, and projection from, its size.
+struct LayerInputSpec {
+  LinearSpec gate, projection;
+  NormSpec norm;
+};
+
+/// A vector of `size` elements a token and layer (PLE, per-layer embeddings, of Gemma 3n): with e
+/// the embedding of the token, of d elements, and t its row of a second table,
+///
+///   input = (norm(projection(e) / sqrt(d)) + sqrt(size) * t) / sqrt(2)
+struct LayerInputsSpec {
+  int64_t size = 0;
+  int64_t rows = 0;          ///< of the table, at least the vocabulary's
+  std::string embedding;     ///< the tensor [rows, layers * size]
+  std::string embeddingName; ///< for locations
+  LinearSpec projection;     ///< to layers * size
+  NormSpec norm;             ///< of each layer's part
+};
+
 struct LayerSpec {
   std::string path;           ///< "model.layers.3", for locations
   int64_t parameterGroup = 0; ///< layers of one group use the same tensors
@@ -143,6 +170,11 @@ struct LayerSpec {
   double queryScale = 1;      ///< scores are queryScale * (q . k)
   /// Which of the model's rotaries turns Q and K; nothing: the layer knows no positions.
   std::optional<size_t> rotary = 0;
+  int64_t headDim = 0, kvHeads = 0, mlpSize = 0; ///< 0: the model's
+  /// The earlier layer whose keys and values are used, which alone has a cache; `key` and `value`
+  /// are empty then.
+  std::optional<size_t> cacheOf;
+  bool valuesAreKeys = false; ///< before norms and positions; `value` is empty then
 
   std::optional<NormSpec> attentionNorm;     ///< before attention (Pre, PrePost) ...
   std::optional<NormSpec> attentionPostNorm; ///< ... and after it (Output, PrePost, Post)
@@ -152,12 +184,15 @@ struct LayerSpec {
   std::optional<LatentAttentionSpec> latent; ///< in place of key and value
   /// RMS norms before positions: over each head, or over all of them where that is their size.
   std::optional<NormSpec> queryNorm, keyNorm;
-  std::optional<NormSpec> mlpNorm; ///< empty where parallel residuals share one norm
+  std::optional<NormSpec> valueNorm; ///< likewise an RMS norm over each head
+  std::optional<NormSpec> mlpNorm;   ///< empty where parallel residuals share one norm
   std::optional<NormSpec> mlpPostNorm;
   std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
   LinearSpec up, down;            ///< mlp(x) = down(activation(up(x)))
   bool isSparse = false;          ///< has experts; gate, up and down are the shared one's, if any
   std::optional<ExpertsSpec> experts;
+  std::optional<LayerInputSpec> input;
+  std::string scale; ///< the tensor [1] by which all is multiplied, which is not trained, or empty
 
   /// Whether there are gate, up and down: layers with experts may have none beside them.
   bool hasMlp() const { return up.out != 0; }
@@ -171,6 +206,7 @@ struct ParameterInfo {
   std::string name;
   std::vector<int64_t> shape;
   Initializer initializer;
+  bool isFixed = false; ///< training leaves it as it is
 };
 
 /// The number of elements of some tensors.
@@ -201,6 +237,7 @@ struct ModelSpec {
   bool stacksExperts = false;   ///< all experts' gates are one tensor, and ups, and downs
   int64_t sharedExpertSize = 0; ///< 0: none
   bool sharedExpertGate = false;
+  bool expertNorms = false, routerNorm = false, expertScales = false; ///< of ExpertsSpec
   bool trainsRouterLoss = false; ///< training adds a loss that spreads tokens over experts
 
   NormKind normKind = NormKind::RmsNorm;
@@ -211,6 +248,7 @@ struct ModelSpec {
   bool normsEmbedding = false; ///< the layers begin with a norm of the embedding
   bool parallelResidual = false;
   bool sharedParallelNorm = false; ///< one norm feeds attention and MLP
+  bool valueNorm = false;          ///< RMS norms of V, without weights
   bool queryKeyNorm = false;       ///< RMS norms of Q and K ...
   bool wholeQueryKeyNorm = false;  ///< ... over all heads instead of each
   bool normsRotatedHeads = false;  ///< ... behind their rotation instead of before it
@@ -225,6 +263,7 @@ struct ModelSpec {
   std::vector<float> alibiSlopes; ///< of the heads, where Alibi
 
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
+  bool layerScales = false;    ///< layers have scales
   bool attentionSinks = false; ///< a score a head more, of no key
   double clipQkv = 0;          ///< Q, K and V stay within [-clipQkv, clipQkv]; 0: they do not
   int64_t attentionChunk = 0;  ///< tokens beyond which some layers do not see all; 0: none
@@ -235,6 +274,7 @@ struct ModelSpec {
   std::string embedding;                            ///< tensor [vocab, hidden]
   std::string embeddingName, positionEmbeddingName; ///< for locations: "model.embed_tokens"
   std::optional<NormSpec> embeddingNorm, finalNorm;
+  std::optional<LayerInputsSpec> layerInputs;
   LinearSpec head;
   std::vector<LayerSpec> layers;
 
@@ -245,6 +285,17 @@ struct ModelSpec {
   std::vector<std::string> surplusEndings;
   /// The same, whole layers: name beginnings.
   std::vector<std::string> surplusBeginnings;
+
+  /// The sizes of a layer.
+  int64_t getHeadDim(const LayerSpec &layer) const {
+    return layer.headDim ? layer.headDim : headDim;
+  }
+  int64_t getKvHeads(const LayerSpec &layer) const {
+    return layer.kvHeads ? layer.kvHeads : kvHeads;
+  }
+  int64_t getMlpSize(const LayerSpec &layer) const {
+    return layer.mlpSize ? layer.mlpSize : mlpSize;
+  }
 
   /// Every checkpoint tensor that the model needs, once, in the order of use, with its shape.
   std::vector<ParameterInfo> getParameters() const;

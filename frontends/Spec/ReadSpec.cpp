@@ -21,9 +21,17 @@ constexpr double maxParameters = 4e12;
 /// The number of parameters, at most, from sizes alone: it must be known to be sane before names
 /// are made for all of them. In floating point, which cannot overflow here.
 double roughParameterCount(const ModelSpec &spec) {
-  double hidden = double(spec.hiddenSize), heads = double(spec.heads + spec.kvHeads);
-  double layer = 2 * hidden * heads * double(spec.headDim) +
-                 (spec.gatedMlp ? 3 : 2) * hidden * double(spec.mlpSize);
+  int64_t keys = spec.kvHeads, width = spec.headDim, mlp = spec.mlpSize;
+  for (const LayerSpec &each : spec.layers) {
+    keys = std::max(keys, spec.getKvHeads(each));
+    width = std::max(width, spec.getHeadDim(each));
+    mlp = std::max(mlp, spec.getMlpSize(each));
+  }
+  double hidden = double(spec.hiddenSize), heads = double(spec.heads + keys);
+  double layer =
+      2 * hidden * heads * double(width) + (spec.gatedMlp ? 3 : 2) * hidden * double(mlp);
+  if (spec.layerInputs)
+    layer += double(spec.layerInputs->size) * (3 * hidden + double(spec.layerInputs->rows));
   layer += hidden * double(spec.latentSize + spec.rotarySize + spec.queryLatentSize) +
            double(spec.heads) * (double(spec.latentSize) * double(spec.headDim + spec.valueSize) +
                                  double(spec.queryLatentSize) * double(spec.headDim) +

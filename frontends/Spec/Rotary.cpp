@@ -22,6 +22,15 @@ std::vector<float> reciprocals(std::vector<float> values) {
   return values;
 }
 
+/// The first pairs turn, as if all did; the others do not.
+std::vector<float> proportional(const RotarySpec &spec) {
+  std::vector<float> inverse = reciprocals(powers(spec.theta, spec.dim));
+  auto turned = static_cast<size_t>(spec.turnedShare * double(spec.dim) / 2);
+  for (size_t i = 0; i < inverse.size(); ++i)
+    inverse[i] = i < turned ? inverse[i] / static_cast<float>(spec.factor.value_or(1)) : 0.0f;
+  return inverse;
+}
+
 std::vector<float> llama3(const RotarySpec &spec) {
   std::vector<float> inverse = reciprocals(powers(spec.theta, spec.dim));
   float factor = static_cast<float>(*spec.factor);
@@ -112,6 +121,9 @@ RotaryFrequencies rotaryFrequencies(const RotarySpec &spec, int64_t length) {
   }
   case RopeType::Llama3:
     result.inverse = llama3(spec);
+    break;
+  case RopeType::Proportional:
+    result.inverse = proportional(spec);
     break;
   case RopeType::Yarn: {
     double factor = spec.factor.value_or(implied);

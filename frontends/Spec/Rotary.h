@@ -19,7 +19,7 @@
 
 namespace sinter {
 
-enum class RopeType { Default, Linear, Dynamic, Llama3, Yarn, LongRope };
+enum class RopeType { Default, Linear, Dynamic, Llama3, Yarn, LongRope, Proportional };
 
 /// The parameters of rotary positions, named as in Hugging Face's `rope_parameters`.
 struct RotarySpec {
@@ -37,6 +37,7 @@ struct RotarySpec {
   bool truncate = true;                         ///< yarn
   std::optional<double> attentionFactor;        ///< yarn, longrope
   std::vector<double> shortFactor, longFactor;  ///< longrope, dim / 2 each
+  double turnedShare = 1; ///< proportional: of the pairs, from the first one on; others stay
   /// Queries are scaled by 1 + queryGrowth * log(1 + floor((position + growthOffset) /
   /// growthLength)), which is 1 in the positions that the model was trained on (Llama 4's
   /// temperature; Nakanishi, "Scalable-Softmax", 2025, has the logarithm).

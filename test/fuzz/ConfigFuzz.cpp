@@ -13,15 +13,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (spec->layers.size() > 64)
     return 0; // sound, but slow to enumerate
-  if (spec->getParameterCount() <= 0 || spec->headDim < 1 || spec->heads % spec->kvHeads != 0)
+  if (spec->getParameterCount() <= 0)
     std::abort();
-  for (const sinter::LayerSpec &layer : spec->layers)
+  for (const sinter::LayerSpec &layer : spec->layers) {
+    if (spec->getHeadDim(layer) < 1 || spec->heads % spec->getKvHeads(layer) != 0)
+      std::abort();
+    if (layer.cacheOf &&
+        (&spec->layers[*layer.cacheOf] >= &layer || spec->layers[*layer.cacheOf].cacheOf))
+      std::abort();
     if (spec->positions == sinter::PositionKind::Rotary && layer.rotary &&
         *layer.rotary >= spec->rotaries.size())
       std::abort();
+  }
   for (const sinter::RotarySpec &rotary : spec->rotaries)
     for (int64_t length : {int64_t(1), spec->maxPositions, 4 * spec->maxPositions})
-      if (spec->headDim < 4096 &&
+      if (rotary.dim < 4096 &&
           static_cast<int64_t>(sinter::rotaryFrequencies(rotary, length).inverse.size()) !=
               rotary.getWidth() / 2)
         std::abort();

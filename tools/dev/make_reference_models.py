@@ -104,11 +104,12 @@ def make_hugging_face(out, config_class, arguments, dtype):
     auto = transformers.AutoModelForImageTextToText if of_images else transformers.AutoModelForCausalLM
     model = auto.from_config(config, attn_implementation=attention)
     model = model.float().eval()
-    # What a router adds to its scores is a buffer.
-    biases = [(n, b) for n, b in model.named_buffers() if n.endswith("e_score_correction_bias")]
-    randomize([*model.named_parameters(), *biases])
+    # What a router adds to its scores is a buffer, and so is the factor of a layer.
+    buffers = [(n, b) for n, b in model.named_buffers()
+               if n.endswith(("e_score_correction_bias", "layer_scalar"))]
+    randomize([*model.named_parameters(), *buffers])
     with torch.no_grad():
-        for parameter in [*model.parameters(), *(bias for _, bias in biases)]:
+        for parameter in [*model.parameters(), *(buffer for _, buffer in buffers)]:
             parameter.copy_(through(parameter, dtype))
     packed = mxfp4.pack_experts(model) if out.name.endswith("-mxfp4") else {}
     tokens = torch.randint(0, config.get_text_config().vocab_size, (TOKENS,))
@@ -167,6 +168,24 @@ def sinter_models():
                          "query_growth_length": 5, "num_experts": 4, "num_experts_per_tok": 2,
                          "moe_intermediate_size": 16, "expert_scale_place": "input",
                          "router_score": "sigmoid", "shared_expert_intermediate_size": 20},
+        "sinter-layered": {**small, "num_hidden_layers": 5, "head_dim": 6, "num_key_value_heads": 2,
+                           "layer_types": ["sliding_attention", "full_attention",
+                                           "sliding_attention", "sliding_attention",
+                                           "full_attention"],
+                           "sliding_window": 5, "global_head_dim": 10,
+                           "num_global_key_value_heads": 1, "attention_k_eq_v": True,
+                           "num_kv_shared_layers": 2, "use_double_wide_mlp": True,
+                           "use_qk_norm": True, "value_norm": True, "layer_scales": True,
+                           "hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": 61,
+                           "rope_parameters": {
+                               "full_attention": {"rope_type": "proportional", "rope_theta": 300.0,
+                                                  "partial_rotary_factor": 0.5},
+                               "sliding_attention": {"rope_theta": 50.0}},
+                           "num_experts": 5, "num_experts_per_tok": 2,
+                           "moe_intermediate_size": 16, "norm_topk_prob": True,
+                           "shared_expert_intermediate_size": 20, "mlp_only_layers": [1, 3, 4],
+                           "expert_norms": True, "router_norm": True, "expert_scales": True,
+                           "mlp_type": "geglu_tanh", "norm_placement": "pre_post"},
         "sinter-weightless": {**small, "embedding_norm": True, "norm_weights": False,
                               "use_qk_norm": True, "norm_placement": "pre_post"},
         "sinter-latent": {**small, "num_hidden_layers": 3, "kv_lora_rank": 14, "q_lora_rank": 18,
@@ -189,8 +208,6 @@ def sinter_tensors(c):
     """The tensors that a config asks for, by name; norms begin at their neutral weight."""
     hidden, mlp = c["hidden_size"], c["intermediate_size"]
     heads = c["num_attention_heads"]
-    head_dim = c.get("head_dim", hidden // heads)
-    keys = c.get("num_key_value_heads", heads) * head_dim
     place = c.get("norm_placement", "pre")
     layer_norm = c.get("norm_type") == "layer_norm"
     neutral = 0.0 if c.get("norm_unit_offset") else 1.0
@@ -222,6 +239,9 @@ def sinter_tensors(c):
             norm(stem + "attn_post_norm")
             norm(stem + "mlp_post_norm")
         output_bias = c.get("attention_output_bias", bias)
+        index = layer_groups(c).index(group)
+        head_dim, kv_heads, source = layer_heads(c, index)
+        keys = kv_heads * head_dim
         if c.get("attention_sinks"):
             tensors[stem + "attn.sinks"] = torch.zeros(heads)
         if "kv_lora_rank" in c:
@@ -238,13 +258,23 @@ def sinter_tensors(c):
             linear(stem + "attn.o_proj", hidden, heads * value, output_bias)
         else:
             linear(stem + "attn.q_proj", heads * head_dim, hidden, bias)
-            linear(stem + "attn.k_proj", keys, hidden, bias)
-            linear(stem + "attn.v_proj", keys, hidden, bias)
+            if source is None:
+                linear(stem + "attn.k_proj", keys, hidden, bias)
+                if not keys_are_values(c, index):
+                    linear(stem + "attn.v_proj", keys, hidden, bias)
             linear(stem + "attn.o_proj", hidden, heads * head_dim, output_bias)
         if c.get("use_qk_norm"):
             whole = c.get("qk_norm_over") == "all_heads"
             norm(stem + "attn.q_norm", heads * head_dim if whole else head_dim, False)
-            norm(stem + "attn.k_norm", keys if whole else head_dim, False)
+            if source is None:
+                norm(stem + "attn.k_norm", keys if whole else head_dim, False)
+        if c.get("layer_scales"):
+            tensors[stem + "scale"] = torch.ones(1)
+        if "hidden_size_per_layer_input" in c:
+            linear(stem + "input.gate", c["hidden_size_per_layer_input"], hidden, False)
+            linear(stem + "input.proj", hidden, c["hidden_size_per_layer_input"], False)
+            norm(stem + "input.norm")
+
         def add_mlp(name, size, bias=c.get("mlp_bias", False)):
             if c.get("mlp_type", "swiglu") in ("swiglu", "geglu", "geglu_tanh", "reglu"):
                 linear(stem + name + ".gate_proj", size, hidden, bias)
@@ -252,7 +282,8 @@ def sinter_tensors(c):
             linear(stem + name + ".down_proj", hidden, size, bias)
 
         if "num_experts" not in c or group in c.get("mlp_only_layers", []):
-            add_mlp("mlp", mlp)
+            wide = c.get("use_double_wide_mlp") and source is not None
+            add_mlp("mlp", 2 * mlp if wide else mlp)
             continue
         linear(stem + "moe.router", c["num_experts"], hidden, False)
         if c.get("router_bias"):
@@ -263,6 +294,19 @@ def sinter_tensors(c):
             add_mlp("moe.shared", c["shared_expert_intermediate_size"])
         if c.get("shared_expert_gate"):
             linear(stem + "moe.shared_gate", 1, hidden, False)
+        if c.get("expert_norms"):
+            for name in ("norm", "post_norm", "shared_post_norm"):
+                norm(stem + "moe." + name)
+        if c.get("router_norm"):
+            norm(stem + "moe.router_norm", hidden, False)
+        if c.get("expert_scales"):
+            tensors[stem + "moe.expert_scales"] = torch.ones(c["num_experts"])
+    if "hidden_size_per_layer_input" in c:
+        size = c["hidden_size_per_layer_input"]
+        rows = c.get("vocab_size_per_layer_input", c["vocab_size"])
+        tensors["embed_layers.weight"] = torch.zeros(rows, c["num_hidden_layers"] * size)
+        linear("embed_layers_proj", c["num_hidden_layers"] * size, hidden, False)
+        norm("embed_layers_norm", size)
     if c.get("embedding_norm"):
         norm("embed_norm")
     if place != "post":
@@ -280,6 +324,26 @@ def layer_groups(c):
     return share if isinstance(share, list) else [i // share for i in range(count)]
 
 
+def is_full(c, index):
+    return c.get("layer_types", ["full_attention"] * (index + 1))[index] == "full_attention"
+
+
+def layer_heads(c, index):
+    """The width of a layer's heads, the number of those of keys, and whose they are if not its own."""
+    head_dim = c.get("head_dim", c["hidden_size"] // c["num_attention_heads"])
+    kv_heads = c.get("num_key_value_heads", c["num_attention_heads"])
+    if is_full(c, index):
+        head_dim = c.get("global_head_dim", head_dim)
+        kv_heads = c.get("num_global_key_value_heads", kv_heads)
+    own = c["num_hidden_layers"] - c.get("num_kv_shared_layers", 0)
+    sources = [i for i in range(own) if is_full(c, i) == is_full(c, index)]
+    return head_dim, kv_heads, sources[-1] if index >= own else None
+
+
+def keys_are_values(c, index):
+    return c.get("attention_k_eq_v", False) and is_full(c, index)
+
+
 def alibi_slopes(heads):
     power = 2 ** int(math.log2(heads))
     slopes = [2 ** (-8 * i / power) for i in range(1, power + 1)]
@@ -288,8 +352,11 @@ def alibi_slopes(heads):
 
 def rotate(x, c, head_dim):
     """x: [heads, T, head_dim]"""
-    width = int(head_dim * c.get("partial_rotary_factor", 1.0))
+    partial, proportional = c.get("partial_rotary_factor", 1.0), c.get("rope_type") == "proportional"
+    width = head_dim if proportional else int(head_dim * partial)
     inverse = c.get("rope_theta", 10000.0) ** -(torch.arange(0, width, 2).double() / width)
+    if proportional:
+        inverse[int(partial * head_dim // 2):] = 0
     angle = torch.arange(x.shape[1])[:, None].double() * inverse
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     turned, rest = x[..., :width], x[..., width:]
@@ -304,8 +371,6 @@ def rotate(x, c, head_dim):
 
 def sinter_forward(c, w, tokens):
     hidden, heads = c["hidden_size"], c["num_attention_heads"]
-    head_dim = c.get("head_dim", hidden // heads)
-    kv_heads = c.get("num_key_value_heads", heads)
     place = c.get("norm_placement", "pre")
     position = c.get("position_embedding_type", "rotary")
     mlp_type = c.get("mlp_type", "swiglu")
@@ -346,19 +411,29 @@ def sinter_forward(c, w, tokens):
         q = torch.cat((q[..., :plain], rotate(q[..., plain:], c, turned)), -1)
         return q, torch.cat((made[..., :plain], r), -1), made[..., plain:]
 
-    def attention(stem, x, window, rotates):
+    made = {}  # keys and values of the layers so far
+
+    def attention(stem, x, window, rotates, index):
         if "kv_lora_rank" in c:
             return attend(stem, *latent_heads(stem, x), window)
+        head_dim, kv_heads, source = layer_heads(c, index)
         clip = c.get("clip_qkv", math.inf)
         split = lambda y, n: y.clamp(-clip, clip).view(count, n, head_dim).transpose(0, 1)
         q = split(linear(stem + "attn.q_proj", x), heads)
-        k = split(linear(stem + "attn.k_proj", x), kv_heads)
-        v = split(linear(stem + "attn.v_proj", x), kv_heads)
+        if source is None:
+            k = v = split(linear(stem + "attn.k_proj", x), kv_heads)
+            if not keys_are_values(c, index):
+                v = split(linear(stem + "attn.v_proj", x), kv_heads)
+            if c.get("value_norm"):
+                v = v * torch.rsqrt(v.pow(2).mean(-1, keepdim=True) + c.get("rms_norm_eps", 1e-5))
+        else:  # turned in place of keys, which are there already
+            k, v = torch.zeros(kv_heads, count, head_dim), made[source][1]
         whole = c.get("qk_norm_over") == "all_heads"
         unite = lambda y: y.transpose(0, 1).reshape(count, -1)
         divide = lambda y, n: y.view(count, n, head_dim).transpose(0, 1)
         over = lambda name, y: divide(rms(name, unite(y)), len(y)) if whole else rms(name, y)
-        norms = lambda q, k: (over(stem + "attn.q_norm", q), over(stem + "attn.k_norm", k))
+        norms = lambda q, k: (over(stem + "attn.q_norm", q),
+                              over(stem + "attn.k_norm", k) if source is None else k)
         behind = c.get("qk_norm_place") == "behind_rotary"
         if c.get("use_qk_norm") and not behind:
             q, k = norms(q, k)
@@ -371,6 +446,7 @@ def sinter_forward(c, w, tokens):
             q = q * (1 + c.get("query_growth", 0) * grown)[:, None]
         if c.get("use_qk_norm") and behind:
             q, k = norms(q, k)
+        made[index] = k, v = made[source] if source is not None else (k, v)
         k, v = (y.repeat_interleave(heads // kv_heads, 0) for y in (k, v))
         return attend(stem, q, k, v, window)
 
@@ -391,9 +467,9 @@ def sinter_forward(c, w, tokens):
             weights = scores.softmax(-1)
         return linear(stem + "attn.o_proj", (weights @ v).transpose(0, 1).reshape(count, -1))
 
-    def mlp(stem, x):
+    def mlp(stem, x, begin):
         if stem + "moe.router.weight" in w:
-            return experts(stem + "moe.", x)
+            return experts(stem + "moe.", x, begin)
         return plain_mlp(stem + "mlp", x)
 
     def plain_mlp(name, x):
@@ -402,8 +478,11 @@ def sinter_forward(c, w, tokens):
         inner = activation(linear(name + ".gate_proj", x)) * up if gated else activation(up)
         return linear(name + ".down_proj", inner)
 
-    def experts(stem, x):
-        scores = linear(stem + "router", x)
+    def experts(stem, x, begin):
+        shared_x, x = x, norm(stem + "norm", begin) if c.get("expert_norms") else x
+        routed = (rms(stem + "router_norm", begin) / math.sqrt(hidden) if c.get("router_norm")
+                  else x)
+        scores = linear(stem + "router", routed)
         scores = scores.sigmoid() if c.get("router_score") == "sigmoid" else scores.softmax(-1)
         choice = scores + w.get(stem + "router_bias", 0)
         groups = c.get("n_group", 1)
@@ -417,21 +496,32 @@ def sinter_forward(c, w, tokens):
         if c.get("norm_topk_prob"):
             chosen = chosen / chosen.sum(-1, keepdim=True)
         chosen = chosen * c.get("routed_scaling_factor", 1.0)
+        if c.get("expert_scales"):
+            chosen = chosen * w[stem + "expert_scales"][ids]
         at_input = c.get("expert_scale_place") == "input"
         expert = lambda p, e, row: (plain_mlp(f"{stem}experts.{e}", p * row) if at_input
                                     else p * plain_mlp(f"{stem}experts.{e}", row))
         y = torch.stack([sum(expert(p, e, row) for p, e in zip(weights, row_ids.tolist()))
                          for row, weights, row_ids in zip(x, chosen, ids)])
+        if c.get("expert_norms"):
+            y = norm(stem + "post_norm", y)
         if stem + "shared.up_proj.weight" in w:
-            shared = plain_mlp(stem + "shared", x)
+            shared = plain_mlp(stem + "shared", shared_x)
             if c.get("shared_expert_gate"):
-                shared = linear(stem + "shared_gate", x).sigmoid() * shared
-            y = y + shared
+                shared = linear(stem + "shared_gate", shared_x).sigmoid() * shared
+            y = y + (norm(stem + "shared_post_norm", shared) if c.get("expert_norms") else shared)
         return y
 
     h = w["embed_tokens.weight"][tokens] * c.get("embedding_multiplier", 1.0)
     if position == "learned":
         h = h + w["embed_positions.weight"][torch.arange(count) + c.get("position_offset", 0)]
+    size = c.get("hidden_size_per_layer_input")
+    if size:
+        by_layer = lambda x: x.view(count, -1, size)
+        made_inputs = norm("embed_layers_norm",
+                           by_layer(linear("embed_layers_proj", h) / math.sqrt(hidden)))
+        found = by_layer(w["embed_layers.weight"][tokens] * math.sqrt(size))
+        inputs = (made_inputs + found) / math.sqrt(2)
     if c.get("embedding_norm"):
         h = norm("embed_norm", h)
     for index, group in enumerate(layer_groups(c)):
@@ -442,16 +532,21 @@ def sinter_forward(c, w, tokens):
         scale = c.get("residual_multiplier", 1.0)
         if c.get("use_parallel_residual"):
             shared = c.get("parallel_residual_shared_norm")
-            h = (h + scale * attention(stem, norm(stem + "attn_norm", h), window, rotates)
-                 + scale * mlp(stem, norm(stem + ("attn_norm" if shared else "mlp_norm"), h)))
-            continue
-        for block, name in ((lambda x: attention(stem, x, window, rotates), "attn"),
-                            (lambda x: mlp(stem, x), "mlp")):
-            if place == "post":
-                h = norm(f"{stem}{name}_post_norm", h + scale * block(h))
-                continue
-            y = block(norm(f"{stem}{name}_norm", h) if place != "output" else h)
-            h = h + scale * (norm(f"{stem}{name}_post_norm", y) if place != "pre" else y)
+            h = (h + scale * attention(stem, norm(stem + "attn_norm", h), window, rotates, index)
+                 + scale * mlp(stem, norm(stem + ("attn_norm" if shared else "mlp_norm"), h), h))
+        else:
+            for block, name in ((lambda x, _: attention(stem, x, window, rotates, index), "attn"),
+                                (lambda x, begin: mlp(stem, x, begin), "mlp")):
+                if place == "post":
+                    h = norm(f"{stem}{name}_post_norm", h + scale * block(h, h))
+                    continue
+                y = block(norm(f"{stem}{name}_norm", h) if place != "output" else h, h)
+                h = h + scale * (norm(f"{stem}{name}_post_norm", y) if place != "pre" else y)
+        if size:
+            inner = activation(linear(stem + "input.gate", h)) * inputs[:, index]
+            h = h + norm(stem + "input.norm", linear(stem + "input.proj", inner))
+        if c.get("layer_scales"):
+            h = h * w[stem + "scale"]
     if place != "post":
         h = norm("norm", h)
     head = w.get("lm_head.weight", w["embed_tokens.weight"])

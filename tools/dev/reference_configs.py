@@ -223,6 +223,18 @@ def hugging_face_models():
                                   "layer_types": ["sliding_attention", "full_attention",
                                                   "sliding_attention"]}),
     }
+    # Heads of 12 and 20 elements, of the latter 5 pairs of 10 turned; queries see 6 keys or all.
+    wide = {**grouped, "num_hidden_layers": 4, "head_dim": 12, "global_head_dim": 20,
+            "num_global_key_value_heads": 1, "attention_k_eq_v": True, "pad_token_id": 0,
+            "hidden_size_per_layer_input": 0, "sliding_window": 6, "final_logit_softcapping": 3.0,
+            "layer_types": ["sliding_attention", "full_attention"] * 2, "rope_parameters": {
+                "full_attention": {"rope_type": "proportional", "rope_theta": 5000.0,
+                                   "partial_rotary_factor": 0.5},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}
+    small_gemma4 = {**wide, "num_kv_shared_layers": 2,
+                    "attention_k_eq_v": False, "num_global_key_value_heads": None,
+                    "hidden_size_per_layer_input": 10, "vocab_size_per_layer_input": 69,
+                    "use_double_wide_mlp": True}
     vision = dict(hidden_size=16, intermediate_size=20, num_hidden_layers=1, num_attention_heads=2,
                   image_size=16, patch_size=8)
     models |= {
@@ -264,7 +276,19 @@ def hugging_face_models():
             "moe_intermediate_size": 20, "num_shared_experts": 2}),
         "flex_olmo": ("FlexOlmoConfig", {**sparse, "intermediate_size": 20, "num_experts": 4,
                                          "pad_token_id": 0}),
+        "gemma4": ("Gemma4TextConfig", wide),
+        # Keys and values of the first two layers alone, inputs of layers.
+        "gemma4-small": ("Gemma4TextConfig", small_gemma4),
+        "gemma4-experts": ("Gemma4TextConfig", {
+            **wide, "enable_moe_block": True, "num_experts": 6, "top_k_experts": 3,
+            "moe_intermediate_size": 20}),
+        "gemma4_unified": ("Gemma4UnifiedTextConfig", {
+            **{key: value for key, value in wide.items() if key != "hidden_size_per_layer_input"},
+            "num_kv_shared_layers": 1, "attention_bias": True}),
         # Models that look at images, too.
+        "gemma4-images": ("Gemma4Config", dict(
+            text_config=small_gemma4, audio_config=None,
+            vision_config={**vision, "head_dim": 8, "position_embedding_size": 16})),
         "gemma3-images": ("Gemma3Config", dict(
             text_config={**models["gemma3"][1], "pad_token_id": 0}, mm_tokens_per_image=1,
             vision_config=vision)),
@@ -346,4 +370,6 @@ FAMILIES = {
     "hyperclovax": torch.bfloat16, "youtu": torch.bfloat16, "glm4_moe_lite": torch.bfloat16,
     "exaone_moe": torch.bfloat16, "flex_olmo": torch.bfloat16, "gemma3-images": torch.bfloat16,
     "mistral3-images": torch.bfloat16, "llava-images": torch.bfloat16,
+    "gemma4": torch.bfloat16, "gemma4-small": torch.bfloat16, "gemma4-experts": torch.bfloat16,
+    "gemma4_unified": torch.bfloat16, "gemma4-images": torch.bfloat16, "sinter-layered": torch.bfloat16,
 }

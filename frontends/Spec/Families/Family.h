@@ -84,8 +84,25 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
 /// are sliding ones: readLayerTypes comes first.
 /// @param theta of full attention, where no key says it
 /// @param slidingKey an older key of the sliding layers' theta, or null; else it is `slidingTheta`
+/// @param share of the pairs that turn with full attention, where there is no rope_parameters
 void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
-                            const char *slidingKey, double slidingTheta);
+                            const char *slidingKey, double slidingTheta, double share = 1);
+
+/// Heads of layers without a window: global_head_dim (null pointer: that of the others is the
+/// default), num_global_key_value_heads, and whether keys are the values, too, attention_k_eq_v.
+void readFullHeads(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent);
+
+/// Fails where heads of keys do not divide the heads, or layers of one kind have heads of several
+/// sizes, which `sizesKey` says.
+void checkLayerHeads(ConfigReader &config, const ModelSpec &spec, const char *sizesKey);
+
+/// num_kv_shared_layers: so many layers, the last ones, use the keys and values of the last one of
+/// their kind before them; with use_double_wide_mlp their MLPs are twice as wide.
+void readSharedKeys(ConfigReader &config, ModelSpec &spec);
+
+/// Inputs of layers of `size` elements (0: there are none), in a table of
+/// vocab_size_per_layer_input rows.
+void readLayerInputs(ConfigReader &config, ModelSpec &spec, int64_t size, int64_t defaultRows);
 
 /// no_rope_layers, of rotary positions: 0 for a layer without positions, 1 for one that has them,
 /// whatever the key is called. Where it is absent all layers keep what they have.
@@ -222,6 +239,15 @@ struct LatentNames {
 /// Latent attention of tensors `stem``name`.weight.
 void nameLatentAttention(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
                          const LatentNames &names);
+
+/// The inputs of layers: a table, and the product of the embedding with its norm.
+void nameLayerInputs(ModelSpec &spec, const std::string &table, const std::string &projection,
+                     const std::string &norm);
+
+/// What a layer takes of its input, tensors `stem``name`.weight.
+void nameLayerInput(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
+                    const std::string &gate, const std::string &projection,
+                    const std::string &norm);
 
 /// The head: `tensor` [vocab, hidden], or the embedding where tied.
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias = false);

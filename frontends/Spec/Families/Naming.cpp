@@ -48,10 +48,11 @@ void nameHeadNorms(ModelSpec &spec, const char *query, const char *key) {
   for (LayerSpec &layer : spec.layers) {
     auto named = [&](const std::string &name, int64_t heads) {
       return NormSpec{name, layer.path + "." + name + ".weight", "",
-                      (spec.wholeQueryKeyNorm ? heads : 1) * spec.headDim};
+                      (spec.wholeQueryKeyNorm ? heads : 1) * spec.getHeadDim(layer)};
     };
     layer.queryNorm = named(query, spec.heads);
-    layer.keyNorm = named(key, spec.kvHeads);
+    if (!layer.cacheOf)
+      layer.keyNorm = named(key, spec.getKvHeads(layer));
   }
 }
 
@@ -75,11 +76,21 @@ void dropNormWeights(ModelSpec &spec) {
   };
   drop(spec.embeddingNorm);
   drop(spec.finalNorm);
-  for (LayerSpec &layer : spec.layers)
+  if (spec.layerInputs)
+    spec.layerInputs->norm.weight.clear();
+  for (LayerSpec &layer : spec.layers) {
     for (std::optional<NormSpec> *norm :
          {&layer.attentionNorm, &layer.attentionPostNorm, &layer.queryNorm, &layer.keyNorm,
           &layer.mlpNorm, &layer.mlpPostNorm})
       drop(*norm);
+    if (layer.experts)
+      for (std::optional<NormSpec> *norm :
+           {&layer.experts->routerNorm, &layer.experts->norm, &layer.experts->postNorm,
+            &layer.experts->sharedPostNorm})
+        drop(*norm);
+    if (layer.input)
+      layer.input->norm.weight.clear();
+  }
 }
 
 /// Heads of Q, K and V as parts of one tensor, `name`.
@@ -189,6 +200,26 @@ void nameDeepSeekExperts(ModelSpec &spec) {
   }
 }
 
+void nameLayerInputs(ModelSpec &spec, const std::string &table, const std::string &projection,
+                     const std::string &normName) {
+  LayerInputsSpec &inputs = *spec.layerInputs;
+  int64_t width = static_cast<int64_t>(spec.layers.size()) * inputs.size;
+  inputs.embedding = table + ".weight";
+  inputs.embeddingName = table;
+  inputs.projection = linear(projection, projection, spec.hiddenSize, width, false);
+  inputs.norm = norm(spec, normName, normName, inputs.size);
+}
+
+void nameLayerInput(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
+                    const std::string &gate, const std::string &projection,
+                    const std::string &normName) {
+  int64_t hidden = spec.hiddenSize, size = spec.layerInputs->size;
+  layer.input.emplace();
+  layer.input->gate = linear(gate, stem + gate, hidden, size, false);
+  layer.input->projection = linear(projection, stem + projection, size, hidden, false);
+  layer.input->norm = norm(spec, normName, stem + normName, hidden);
+}
+
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias) {
   spec.head = linear(stem, stem, spec.hiddenSize, spec.vocabSize, bias);
   if (spec.tiedEmbeddings) {
@@ -204,8 +235,9 @@ void nameLlamaTensors(ModelSpec &spec) {
   nameHead(spec, "lm_head");
   spec.surplusEndings.push_back(".rotary_emb.inv_freq");
   int64_t hidden = spec.hiddenSize;
-  int64_t queries = spec.heads * spec.headDim, keys = spec.kvHeads * spec.headDim;
   for (LayerSpec &layer : spec.layers) {
+    int64_t width = spec.getHeadDim(layer), mlpSize = spec.getMlpSize(layer);
+    int64_t queries = spec.heads * width, keys = spec.getKvHeads(layer) * width;
     layer.path = "model.layers." + std::to_string(&layer - spec.layers.data());
     auto named = [&](const char *name, int64_t in, int64_t out, bool bias) {
       return linear(name, layer.path + "." + name, in, out, bias);
@@ -215,14 +247,16 @@ void nameLlamaTensors(ModelSpec &spec) {
     };
     layer.attentionNorm = normNamed("input_layernorm");
     layer.query = named("self_attn.q_proj", hidden, queries, spec.qkvBias);
-    layer.key = named("self_attn.k_proj", hidden, keys, spec.qkvBias);
-    layer.value = named("self_attn.v_proj", hidden, keys, spec.qkvBias);
+    if (!layer.cacheOf)
+      layer.key = named("self_attn.k_proj", hidden, keys, spec.qkvBias);
+    if (!layer.cacheOf && !layer.valuesAreKeys)
+      layer.value = named("self_attn.v_proj", hidden, keys, spec.qkvBias);
     layer.output = named("self_attn.o_proj", queries, hidden, spec.outputBias);
     layer.mlpNorm = normNamed("post_attention_layernorm");
     if (spec.gatedMlp)
-      layer.gate = named("mlp.gate_proj", hidden, spec.mlpSize, spec.mlpBias);
-    layer.up = named("mlp.up_proj", hidden, spec.mlpSize, spec.mlpBias);
-    layer.down = named("mlp.down_proj", spec.mlpSize, hidden, spec.mlpBias);
+      layer.gate = named("mlp.gate_proj", hidden, mlpSize, spec.mlpBias);
+    layer.up = named("mlp.up_proj", hidden, mlpSize, spec.mlpBias);
+    layer.down = named("mlp.down_proj", mlpSize, hidden, spec.mlpBias);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "frontends/Spec/Families/Family.h"
+#include <algorithm>
 #include <cmath>
 
 namespace sinter {
@@ -149,6 +150,66 @@ void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t
       config.mistake("sliding_window", "layer " + std::to_string(i) + " needs it", "add it");
     spec.layers[i].window = sliding ? window.value_or(0) : 0;
   }
+}
+
+void readFullHeads(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> absent) {
+  std::optional<int64_t> width = config.optionalSize("global_head_dim");
+  std::optional<int64_t> keys = config.optionalSize("num_global_key_value_heads");
+  bool areValues = config.flag("attention_k_eq_v", false);
+  for (LayerSpec &layer : spec.layers)
+    if (!layer.window) {
+      layer.headDim = width.value_or(absent.value_or(0));
+      layer.kvHeads = keys.value_or(0);
+      layer.valuesAreKeys = areValues;
+    }
+}
+
+void checkLayerHeads(ConfigReader &config, const ModelSpec &spec, const char *sizesKey) {
+  const LayerSpec *ofKind[2] = {};
+  for (const LayerSpec &layer : spec.layers) {
+    if (spec.heads % spec.getKvHeads(layer) != 0)
+      config.mistake(sizesKey,
+                     std::to_string(spec.getKvHeads(layer)) + " heads of keys do not divide the " +
+                         std::to_string(spec.heads) + " attention heads",
+                     "");
+    const LayerSpec *&first = ofKind[layer.window != 0];
+    first = first ? first : &layer;
+    if (spec.getHeadDim(layer) != spec.getHeadDim(*first) ||
+        spec.getKvHeads(layer) != spec.getKvHeads(*first))
+      config.mistake(sizesKey, "layers of one type have heads of several sizes", "");
+  }
+}
+
+void readSharedKeys(ConfigReader &config, ModelSpec &spec) {
+  int64_t count = static_cast<int64_t>(spec.layers.size());
+  int64_t shared = config.count("num_kv_shared_layers", 0);
+  bool isWide = config.flag("use_double_wide_mlp", false);
+  for (int64_t i = std::max<int64_t>(count - shared, 0); i < count; ++i) {
+    LayerSpec &layer = spec.layers[i];
+    for (int64_t j = 0; j < count - shared; ++j)
+      if ((spec.layers[j].window != 0) == (layer.window != 0))
+        layer.cacheOf = j;
+    if (!layer.cacheOf)
+      return config.mistake("num_kv_shared_layers",
+                            "no layer of the type of layer " + std::to_string(i) +
+                                " has keys and values of its own",
+                            "");
+    layer.valuesAreKeys = false;
+    if (isWide)
+      layer.mlpSize = 2 * spec.mlpSize;
+  }
+}
+
+void readLayerInputs(ConfigReader &config, ModelSpec &spec, int64_t size, int64_t defaultRows) {
+  int64_t rows = config.size("vocab_size_per_layer_input", defaultRows);
+  if (size == 0)
+    return;
+  if (rows < spec.vocabSize)
+    config.mistake("vocab_size_per_layer_input",
+                   "it is less than the vocabulary of " + std::to_string(spec.vocabSize), "");
+  spec.layerInputs.emplace();
+  spec.layerInputs->size = size;
+  spec.layerInputs->rows = rows;
 }
 
 void readExperts(ConfigReader &config, ModelSpec &spec,

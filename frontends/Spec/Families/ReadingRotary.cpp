@@ -1,4 +1,5 @@
 #include "frontends/Spec/Families/Family.h"
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -22,6 +23,9 @@ void readType(ConfigReader &config, const char *what, ConfigReader &rope, Rotary
   };
   switch (rotary.type) {
   case RopeType::Default:
+    break;
+  case RopeType::Proportional:
+    rotary.factor = rope.optionalPositive("factor");
     break;
   case RopeType::Linear:
   case RopeType::Dynamic:
@@ -82,44 +86,51 @@ void readType(ConfigReader &config, const char *what, ConfigReader &rope, Rotary
 }
 
 /// One kind of rotary positions.
+/// @param headDim of the heads that it turns
 /// @param object the keys of it, those of `what` in `config`
 /// @param theta where it has no rope_theta
 /// @param partial as of readRotary
-RotarySpec readKind(ConfigReader &config, const ModelSpec &spec, const ConfigReader::Json &object,
-                    const char *what, double theta, std::optional<double> partial) {
+RotarySpec readKind(ConfigReader &config, const ModelSpec &spec, int64_t headDim,
+                    const ConfigReader::Json &object, const char *what, double theta,
+                    std::optional<double> partial) {
   RotarySpec rotary;
   rotary.maxPositions = rotary.originalMaxPositions = spec.maxPositions;
   ConfigReader rope(object, what);
   rotary.theta = rope.positive("rope_theta", theta);
+  constexpr std::array types = {RopeType::Default,  RopeType::Linear,      RopeType::Dynamic,
+                                RopeType::Llama3,   RopeType::Yarn,        RopeType::LongRope,
+                                RopeType::LongRope, RopeType::Proportional};
+  const char *typeKey = rope.has("rope_type") ? "rope_type" : "type";
+  rotary.type = types[rope.choice(
+      typeKey, {"default", "linear", "dynamic", "llama3", "yarn", "longrope", "su", "proportional"},
+      0)];
+  rope.ignore({"rope_type", "type"});
   double fraction = 1;
-  if (partial) {
+  if (rotary.type == RopeType::Proportional) {
+    rotary.turnedShare = rope.positive("partial_rotary_factor", 1);
+    if (rotary.turnedShare > 1)
+      config.mistake(what, "its 'partial_rotary_factor' is above 1", "");
+  } else if (partial) {
     double outer = config.positive("partial_rotary_factor", *partial);
     fraction = rope.positive("partial_rotary_factor", outer);
   } else if (rope.number("partial_rotary_factor", 1) != 1 ||
              config.number("partial_rotary_factor", 1) != 1) {
     config.mistake("partial_rotary_factor", "models of this type rotate whole heads", "remove it");
   }
-  rotary.dim = static_cast<int64_t>(double(spec.headDim) * std::min(fraction, 2.0));
-  if (rotary.dim < 1 || rotary.getWidth() > spec.headDim) {
+  rotary.dim = static_cast<int64_t>(double(headDim) * std::min(fraction, 2.0));
+  if (rotary.dim < 1 || rotary.getWidth() > headDim) {
     config.mistake(partial ? "partial_rotary_factor" : "head_dim",
-                   std::to_string(rotary.getWidth()) + " of " + std::to_string(spec.headDim) +
+                   std::to_string(rotary.getWidth()) + " of " + std::to_string(headDim) +
                        " components of a head would be rotated",
                    "");
     rotary.dim = 2;
   }
 
-  constexpr std::array types = {RopeType::Default, RopeType::Linear, RopeType::Dynamic,
-                                RopeType::Llama3,  RopeType::Yarn,   RopeType::LongRope,
-                                RopeType::LongRope};
-  const char *typeKey = rope.has("rope_type") ? "rope_type" : "type";
-  rotary.type = types[rope.choice(
-      typeKey, {"default", "linear", "dynamic", "llama3", "yarn", "longrope", "su"}, 0)];
-  rope.ignore({"rope_type", "type"});
   // Phi-3's first checkpoints say "yarn" for what became longrope.
   if (rotary.type == RopeType::Yarn && rope.has("short_factor"))
     rotary.type = RopeType::LongRope;
   readType(config, what, rope, rotary);
-  if (rotary.queryGrowth != 0 && (spec.latentSize || rotary.getWidth() != spec.headDim))
+  if (rotary.queryGrowth != 0 && (spec.latentSize || rotary.getWidth() != headDim))
     config.mistake(what, "its 'llama_4_scaling_beta' needs heads that are rotated whole", "");
   config.ignore({"original_max_position_embeddings"});
   if (Expected<void> read = rope.finish(); !read)
@@ -145,7 +156,7 @@ void readRotary(ConfigReader &config, ModelSpec &spec, std::optional<double> par
                      parameters = readObject(config, "rope_parameters");
   bool isOlder = !scaling.empty();
   double outerTheta = config.positive("rope_theta", theta);
-  spec.rotaries = {readKind(config, spec, isOlder ? scaling : parameters,
+  spec.rotaries = {readKind(config, spec, spec.headDim, isOlder ? scaling : parameters,
                             isOlder ? "rope_scaling" : "rope_parameters", outerTheta, partial)};
 }
 
@@ -166,7 +177,7 @@ void readRotatedLayers(ConfigReader &config, ModelSpec &spec) {
 }
 
 void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
-                            const char *slidingKey, double slidingTheta) {
+                            const char *slidingKey, double slidingTheta, double share) {
   spec.positions = PositionKind::Rotary;
   ConfigReader::Json parameters = readObject(config, "rope_parameters"),
                      scaling = readObject(config, "rope_scaling");
@@ -175,15 +186,24 @@ void readRotaryOfLayerTypes(ConfigReader &config, ModelSpec &spec, double theta,
                      sliding = readObject(types, "sliding_attention");
   if (Expected<void> read = types.finish(); !read)
     config.mistake("rope_parameters", read.error().message(), "");
+  if (share != 1 && !config.has("rope_parameters"))
+    full = {{"rope_type", "proportional"}, {"partial_rotary_factor", share}};
   // The older keys: `rope_scaling` is of the layers with full attention.
   full.update(scaling);
   double outerTheta = config.positive("rope_theta", theta);
   if (slidingKey)
     slidingTheta = config.positive(slidingKey, slidingTheta);
-  spec.rotaries = {readKind(config, spec, full,
+  // Layers of a kind have heads of one size.
+  auto getHeadDim = [&](bool isSliding) {
+    auto layer = std::ranges::find_if(
+        spec.layers, [&](const LayerSpec &each) { return (each.window != 0) == isSliding; });
+    return layer == spec.layers.end() ? spec.headDim : spec.getHeadDim(*layer);
+  };
+  spec.rotaries = {readKind(config, spec, getHeadDim(false), full,
                             scaling.empty() ? "rope_parameters" : "rope_scaling", outerTheta,
                             std::nullopt),
-                   readKind(config, spec, sliding, "rope_parameters", slidingTheta, std::nullopt)};
+                   readKind(config, spec, getHeadDim(true), sliding, "rope_parameters",
+                            slidingTheta, std::nullopt)};
   for (LayerSpec &layer : spec.layers)
     layer.rotary = layer.window ? 1 : 0;
 }

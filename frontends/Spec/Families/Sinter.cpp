@@ -4,6 +4,14 @@
 //   vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads
 //   num_key_value_heads          default num_attention_heads (MHA); fewer: GQA; 1: MQA
 //   head_dim                     default hidden_size / num_attention_heads
+//   global_head_dim, num_global_key_value_heads   of layers with full attention where they differ
+//   attention_k_eq_v             default false; true: what makes keys there makes the values, too
+//   num_kv_shared_layers         default 0; so many last layers use the keys and values of the last
+//                                layer of their type before them; with use_double_wide_mlp (default
+//                                false) their MLPs are twice as wide
+//   hidden_size_per_layer_input  default none; layers have inputs of this size, in a table with a
+//                                row for each of vocab_size_per_layer_input ids (vocab_size)
+//   layer_scales                 default false; true: what a layer gives is multiplied by a number
 //   mlp_type                     "swiglu" (default), "geglu", "geglu_tanh", "reglu" (gated);
 //                                "gelu", "gelu_tanh", "relu", "relu2", "silu" (plain)
 //   num_experts                  default none; each token goes through num_experts_per_tok of them
@@ -21,6 +29,11 @@
 //                                groups, by group_score: "largest" (default), "two_largest"
 //   routed_scaling_factor        default 1; of the chosen experts' weights
 //   expert_scale_place           "output" (default), "input": what an expert's weight scales
+//   expert_norms                 default false; true: experts take what their block begins with, by
+//                                a norm of their own, and norms are behind experts and shared ones
+//   router_norm                  default false; true: so does the router, by an RMS norm whose
+//                                factor is the weight / sqrt(hidden_size)
+//   expert_scales                default false; true: each expert's weights times a factor
 //   kv_lora_rank                 default none; latent attention, with q_lora_rank (default none),
 //                                qk_nope_head_dim (128), qk_rope_head_dim (64), v_head_dim (128)
 //   norm_type                    "rms_norm" (default), "layer_norm"
@@ -33,7 +46,8 @@
 //   parallel_residual_shared_norm  default false: attention and MLP have norms of their own
 //   position_embedding_type      "rotary" (default), "learned", "alibi", "none"
 //   rope_theta, rope_parameters (or rope_scaling), partial_rotary_factor
-//                                or rope_parameters by layer type, of heads rotated whole
+//                                or rope_parameters by layer type, of heads rotated whole; with
+//                                rope_type "proportional" partial_rotary_factor of the pairs turn
 //   no_rope_layers               a list of 0 for layers without positions, 1 for others (rotary)
 //   rope_interleave              default false: pairs are (i, i + width / 2)
 //   position_offset              learned positions: row of position 0, default 0
@@ -41,6 +55,7 @@
 //   query_growth                 default 0; rotated queries are scaled by their position: by
 //   query_growth_length          1 + growth * log(1 + floor(position / length)), of whole heads
 //   attention_sinks              default false; true: a score a head that takes part of the weights
+//   value_norm                   default false; true: RMS norms of each head of V, without weights
 //   use_qk_norm                  default false; true: RMS norms of Q and K
 //   qk_norm_over                 "head" (default): of each head; "all_heads"
 //   qk_norm_place                "before_rotary" (default), "behind_rotary"
@@ -70,6 +85,11 @@
 //   layers.N.mlp_norm.weight, layers.N.mlp_post_norm.weight   (likewise)
 //   layers.N.mlp.{gate_proj,up_proj,down_proj}.weight         (gate_proj: gated types)
 //   layers.N.moe.router_bias                       (router_bias)
+//   layers.N.moe.{norm,post_norm,shared_post_norm}.weight     (expert_norms)
+//   layers.N.moe.router_norm.weight, layers.N.moe.expert_scales
+//   embed_layers.weight, embed_layers_proj.weight, embed_layers_norm.weight
+//   layers.N.input.{gate,proj,norm}.weight         (hidden_size_per_layer_input)
+//   layers.N.scale                                 (layer_scales; it is not trained)
 //   layers.N.moe.router.weight, layers.N.moe.experts.E.{gate_proj,up_proj,down_proj}.weight
 //   layers.N.moe.shared.{gate_proj,up_proj,down_proj}.weight, layers.N.moe.shared_gate.weight
 //   norm.weight                                    (all placements but "post")
@@ -77,6 +97,7 @@
 // clang-format on
 
 #include "frontends/Spec/Families/Family.h"
+#include <algorithm>
 #include <cmath>
 
 namespace sinter {
@@ -109,6 +130,9 @@ void readMixture(ConfigReader &config, ModelSpec &spec) {
                                                 RoutingSpec::GroupScore::TwoLargest};
   spec.routing.groupScore = scores[config.choice("group_score", {"largest", "two_largest"}, 0)];
   spec.routing.scalesInput = config.choice("expert_scale_place", {"output", "input"}, 0) == 1;
+  spec.expertNorms = config.flag("expert_norms", false);
+  spec.routerNorm = config.flag("router_norm", false);
+  spec.expertScales = config.flag("expert_scales", false);
   if (spec.sharedExpertGate && !spec.sharedExpertSize)
     config.mistake("shared_expert_gate", "it needs shared_expert_intermediate_size", "");
 }
@@ -141,6 +165,10 @@ void readRotaries(ConfigReader &config, ModelSpec &spec) {
     readRotaryOfLayerTypes(config, spec, 10000, nullptr, 10000);
   else
     readRotary(config, spec, 1.0);
+  for (const LayerSpec &layer : spec.layers)
+    if (spec.rotaries.size() == 1 && spec.getHeadDim(layer) != spec.headDim)
+      config.mistake("global_head_dim", "heads of two sizes need rope_parameters by layer type",
+                     "");
   bool isInterleaved = config.flag("rope_interleave", false);
   double growth = config.number("query_growth", 0);
   int64_t growthLength = config.size("query_growth_length", spec.maxPositions);
@@ -148,9 +176,10 @@ void readRotaries(ConfigReader &config, ModelSpec &spec) {
     rotary.interleaved = isInterleaved;
     rotary.queryGrowth = growth;
     rotary.growthLength = growthLength;
-    if (growth != 0 && rotary.getWidth() != spec.headDim)
-      config.mistake("query_growth", "it needs heads that are rotated whole", "");
   }
+  for (const LayerSpec &layer : spec.layers)
+    if (growth != 0 && spec.rotaries[*layer.rotary].getWidth() != spec.getHeadDim(layer))
+      config.mistake("query_growth", "it needs heads that are rotated whole", "");
   readRotatedLayers(config, spec);
 }
 
@@ -184,9 +213,10 @@ void readPositions(ConfigReader &config, ModelSpec &spec) {
 /// Positions, the scale of scores, norms of heads, clipping.
 void readHeads(ConfigReader &config, ModelSpec &spec) {
   readPositions(config, spec);
-  double scalar = config.positive("query_pre_attn_scalar", double(spec.headDim));
+  std::optional<double> scalar = config.optionalPositive("query_pre_attn_scalar");
   for (LayerSpec &layer : spec.layers)
-    layer.queryScale = 1 / std::sqrt(scalar);
+    layer.queryScale = 1 / std::sqrt(scalar.value_or(double(spec.getHeadDim(layer))));
+  spec.valueNorm = config.flag("value_norm", false);
   spec.queryKeyNorm = config.flag("use_qk_norm", false);
   spec.wholeQueryKeyNorm = config.choice("qk_norm_over", {"head", "all_heads"}, 0) == 1;
   spec.normsRotatedHeads =
@@ -229,6 +259,20 @@ void readSharing(ConfigReader &config, ModelSpec &spec) {
   }
 }
 
+/// Layers of one set of parameters have sizes in common.
+void checkSharing(ConfigReader &config, const ModelSpec &spec) {
+  for (const LayerSpec &layer : spec.layers) {
+    auto first = std::ranges::find(spec.layers, layer.parameterGroup, &LayerSpec::parameterGroup);
+    if (spec.getHeadDim(layer) != spec.getHeadDim(*first) ||
+        spec.getKvHeads(layer) != spec.getKvHeads(*first) ||
+        spec.getMlpSize(layer) != spec.getMlpSize(*first))
+      config.mistake("share_layers",
+                     "layers " + std::to_string(first - spec.layers.begin()) + " and " +
+                         std::to_string(&layer - spec.layers.data()) + " are of different sizes",
+                     "");
+  }
+}
+
 } // namespace
 
 void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
@@ -245,10 +289,18 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
   readSharing(config, spec);
   readLayerTypes(config, spec, config.optionalSize("sliding_window"),
                  [](const ModelSpec &, int64_t, int64_t) { return false; });
-  if (isLatent)
+  if (isLatent) {
     readLatent(config, spec);
-  else
+  } else {
+    readFullHeads(config, spec, std::nullopt);
+    checkLayerHeads(config, spec, "num_global_key_value_heads");
     readHeads(config, spec);
+    readSharedKeys(config, spec);
+  }
+  checkSharing(config, spec);
+  readLayerInputs(config, spec, config.optionalSize("hidden_size_per_layer_input").value_or(0),
+                  spec.vocabSize);
+  spec.layerScales = config.flag("layer_scales", false);
   spec.attentionSinks = config.flag("attention_sinks", false);
   spec.attentionSoftCap = config.positive("attn_logit_softcapping", 0);
   spec.logitSoftCap = config.positive("final_logit_softcapping", 0);
@@ -265,7 +317,6 @@ void sinterOwnNameTensors(ModelSpec &spec) {
   if (spec.positions == PositionKind::Alibi)
     spec.alibiSlopes = getAlibiSlopes(spec.heads);
   int64_t hidden = spec.hiddenSize;
-  int64_t queries = spec.heads * spec.headDim, keys = spec.kvHeads * spec.headDim;
   bool before = spec.normPlace == NormPlace::Pre || spec.normPlace == NormPlace::PrePost;
   bool after = spec.normPlace != NormPlace::Pre;
   spec.embedding = "embed_tokens.weight";
@@ -279,7 +330,11 @@ void sinterOwnNameTensors(ModelSpec &spec) {
   if (spec.normPlace != NormPlace::Post)
     spec.finalNorm = norm(spec, "norm", "norm", hidden);
   nameHead(spec, "lm_head", spec.headBias);
+  if (spec.layerInputs)
+    nameLayerInputs(spec, "embed_layers", "embed_layers_proj", "embed_layers_norm");
   for (LayerSpec &layer : spec.layers) {
+    int64_t width = spec.getHeadDim(layer);
+    int64_t queries = spec.heads * width, keys = spec.getKvHeads(layer) * width;
     layer.path = "layers." + std::to_string(&layer - spec.layers.data());
     std::string stem = "layers." + std::to_string(layer.parameterGroup) + ".";
     auto named = [&](const std::string &name, int64_t in, int64_t out, bool bias) {
@@ -299,19 +354,26 @@ void sinterOwnNameTensors(ModelSpec &spec) {
                            "attn.kv_down", "attn.kv_norm", "attn.kv_up", "attn.o_proj"});
     } else {
       layer.query = named("attn.q_proj", hidden, queries, spec.qkvBias);
-      layer.key = named("attn.k_proj", hidden, keys, spec.qkvBias);
-      layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
+      if (!layer.cacheOf)
+        layer.key = named("attn.k_proj", hidden, keys, spec.qkvBias);
+      if (!layer.cacheOf && !layer.valuesAreKeys)
+        layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
       layer.output = named("attn.o_proj", queries, hidden, spec.outputBias);
     }
     if (spec.attentionSinks)
       layer.sinks = stem + "attn.sinks";
     if (spec.queryKeyNorm) {
       bool isWhole = spec.wholeQueryKeyNorm;
-      layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "",
-                         isWhole ? queries : spec.headDim};
-      layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "",
-                       isWhole ? keys : spec.headDim};
+      layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "", isWhole ? queries : width};
+      if (!layer.cacheOf)
+        layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "", isWhole ? keys : width};
     }
+    if (spec.valueNorm && !layer.cacheOf)
+      layer.valueNorm = {"attn.v_norm", "", "", width};
+    if (spec.layerInputs)
+      nameLayerInput(spec, layer, stem, "input.gate", "input.proj", "input.norm");
+    if (spec.layerScales)
+      layer.scale = stem + "scale";
     auto nameMlp = [&](const std::string &mlp, int64_t size) {
       if (spec.gatedMlp)
         layer.gate = named(mlp + ".gate_proj", hidden, size, spec.mlpBias);
@@ -319,13 +381,24 @@ void sinterOwnNameTensors(ModelSpec &spec) {
       layer.down = named(mlp + ".down_proj", size, hidden, spec.mlpBias);
     };
     if (!layer.isSparse) {
-      nameMlp("mlp", spec.mlpSize);
+      nameMlp("mlp", spec.getMlpSize(layer));
       continue;
     }
     nameExperts(spec, layer, stem, "moe.router", "moe.experts",
                 {"gate_proj", "up_proj", "down_proj"});
     if (spec.routing.hasBias)
       layer.experts->routerBias = stem + "moe.router_bias";
+    if (spec.expertNorms) {
+      layer.experts->norm = norm(spec, "moe.norm", stem + "moe.norm", hidden);
+      layer.experts->postNorm = norm(spec, "moe.post_norm", stem + "moe.post_norm", hidden);
+      if (spec.sharedExpertSize)
+        layer.experts->sharedPostNorm =
+            norm(spec, "moe.shared_post_norm", stem + "moe.shared_post_norm", hidden);
+    }
+    if (spec.routerNorm)
+      layer.experts->routerNorm = {"moe.router_norm", stem + "moe.router_norm.weight", "", hidden};
+    if (spec.expertScales)
+      layer.experts->scales = stem + "moe.expert_scales";
     if (spec.sharedExpertSize)
       nameMlp("moe.shared", spec.sharedExpertSize);
     if (spec.sharedExpertGate)

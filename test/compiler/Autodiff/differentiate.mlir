@@ -50,3 +50,18 @@ func.func @tiles(%w: tensor<4xf32> {sinter.parameter = "w"})
   %4 = sinter.mul %2, %3 : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return %4 : tensor<f32>
 }
+
+// What is fixed has none: the gradient of what it is multiplied by goes on.
+// CHECK-LABEL: func.func @fixed
+// CHECK-SAME: %[[W:.*]]: tensor<4xf32> {sinter.parameter = "w"}, %[[S:.*]]: tensor<4xf32> {sinter.fixed, sinter.parameter = "s"}
+// CHECK: sinter.reduce
+// CHECK: %[[G:.*]] = sinter.mul %{{.*}}, %[[S]]
+// CHECK: %[[ZERO:.*]] = sinter.constant dense<0.000000e+00> : tensor<4xf32>
+// CHECK: return %{{.*}}, %[[G]], %[[ZERO]]
+func.func @fixed(%w: tensor<4xf32> {sinter.parameter = "w"},
+                 %s: tensor<4xf32> {sinter.parameter = "s", sinter.fixed})
+    -> (tensor<f32> {sinter.output = "loss"}) attributes {sinter.entry, sinter.differentiate} {
+  %0 = sinter.mul %w, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = sinter.reduce sum %0 : (tensor<4xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}

@@ -1,6 +1,6 @@
 // RUN: sinter-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{unknown attribute 'sinter.paramter' of argument 1: expected one of sinter.parameter, sinter.preprocessed, sinter.state, sinter.input, sinter.flight, sinter.donated, sinter.role, sinter.initializer, sinter.values, sinter.sharding}}
+// expected-error @below {{unknown attribute 'sinter.paramter' of argument 1: expected one of sinter.parameter, sinter.preprocessed, sinter.state, sinter.input, sinter.flight, sinter.donated, sinter.role, sinter.initializer, sinter.values, sinter.fixed, sinter.sharding}}
 func.func @dialect_c1_argument(%x: tensor<4xf32> {sinter.input = "x"},
                                %w: tensor<4xf32> {sinter.paramter = "w"}) attributes {sinter.entry} {
   return
@@ -81,6 +81,20 @@ func.func @dialect_c8_few(%w: tensor<4xi8> {sinter.parameter = "w", sinter.value
 // expected-error @below {{expected 'sinter.values' of argument 0 to be 16 bytes, of a parameter of i8}}
 func.func @dialect_c8_type(%w: tensor<4xi4> {sinter.parameter = "w",
     sinter.values = array<i8: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>}) attributes {sinter.entry} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'sinter.fixed' of argument 0 to be a mark of a parameter (with 'sinter.parameter' or the role parameter)}}
+func.func @dialect_c9_no_mark(%w: tensor<4xf32> {sinter.parameter = "w", sinter.fixed = true}) attributes {sinter.entry} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'sinter.fixed' of argument 0 to be a mark of a parameter (with 'sinter.parameter' or the role parameter)}}
+func.func @dialect_c9_no_parameter(%x: tensor<4xf32> {sinter.input = "x", sinter.fixed}) attributes {sinter.entry} {
   return
 }
 

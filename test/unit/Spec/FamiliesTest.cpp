@@ -189,6 +189,47 @@ TEST(Families, Gemma3HasTwoKindsOfPositions) {
   EXPECT_EQ(newer.rotaries[1].theta, 77);
 }
 
+TEST(Families, Gemma4HasTwoKindsOfHeads) {
+  ModelSpec spec = parse(config("gemma4_text", R"("head_dim": 16, "global_head_dim": 24,
+      "attention_k_eq_v": true, "num_global_key_value_heads": 1, "sliding_window": 9,
+      "hidden_size_per_layer_input": 0, "layer_types": ["sliding_attention", "full_attention",
+      "sliding_attention", "sliding_attention"])"));
+  std::string stem = "model.layers.1.self_attn.";
+  EXPECT_TRUE(needs(spec, stem + "q_proj.weight", {96, 32}));
+  EXPECT_TRUE(needs(spec, stem + "k_proj.weight", {24, 32}));
+  EXPECT_TRUE(needs(spec, stem + "k_norm.weight", {24}));
+  EXPECT_FALSE(needs(spec, stem + "v_proj.weight", {24, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.2.self_attn.v_proj.weight", {32, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.2.layer_scalar", {1}));
+  // The last layer sees everything, whatever its type.
+  EXPECT_EQ(spec.layers[3].window, 0);
+  EXPECT_EQ(spec.getHeadDim(spec.layers[3]), 24);
+  EXPECT_EQ(spec.rotaries[0].type, RopeType::Proportional);
+  EXPECT_EQ(spec.rotaries[0].dim, 24);
+  EXPECT_EQ(spec.rotaries[0].turnedShare, 0.25);
+  EXPECT_EQ(spec.rotaries[1].dim, 16);
+  EXPECT_EQ(spec.layers[0].queryScale, 1);
+}
+
+TEST(Families, Gemma4SharesKeysAndValues) {
+  ModelSpec spec = parse(config("gemma4_text", R"("head_dim": 16, "global_head_dim": 24,
+      "sliding_window": 9, "num_kv_shared_layers": 2, "use_double_wide_mlp": true,
+      "hidden_size_per_layer_input": 6, "vocab_size_per_layer_input": 60, "layer_types":
+      ["full_attention", "sliding_attention", "sliding_attention", "full_attention"])"));
+  EXPECT_EQ(spec.layers[2].cacheOf, 1u);
+  EXPECT_EQ(spec.layers[3].cacheOf, 0u);
+  EXPECT_FALSE(spec.layers[1].cacheOf);
+  EXPECT_FALSE(needs(spec, "model.layers.2.self_attn.k_proj.weight", {32, 32}));
+  EXPECT_TRUE(spec.isKnownSurplus("model.layers.2.self_attn.k_proj.weight"));
+  EXPECT_FALSE(spec.isKnownSurplus("model.layers.1.self_attn.k_proj.weight"));
+  EXPECT_TRUE(needs(spec, "model.layers.1.mlp.up_proj.weight", {48, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.2.mlp.up_proj.weight", {96, 32}));
+  EXPECT_TRUE(needs(spec, "model.embed_tokens_per_layer.weight", {60, 24}));
+  EXPECT_TRUE(needs(spec, "model.per_layer_model_projection.weight", {24, 32}));
+  EXPECT_TRUE(needs(spec, "model.per_layer_projection_norm.weight", {6}));
+  EXPECT_TRUE(needs(spec, "model.layers.0.per_layer_input_gate.weight", {6, 32}));
+}
+
 TEST(Families, SmolLm3HasLayersWithoutPositions) {
   ModelSpec spec = parse(config("smollm3"));
   EXPECT_TRUE(spec.layers[2].rotary);

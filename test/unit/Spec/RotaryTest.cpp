@@ -68,6 +68,15 @@ TEST(Rotary, QueriesGrowBeyondTheTrainedLength) {
   expectFrequencies(spec, 64, std::vector<float>(8, 0.0f));
 }
 
+TEST(Rotary, ProportionalTurnsTheFirstPairs) {
+  RotarySpec spec = rotary(RopeType::Proportional, 10000);
+  spec.turnedShare = 0.3; // of 8 pairs 2.4
+  expectFrequencies(spec, 64, {1.0f, 0.316227764f, 0, 0, 0, 0, 0, 0});
+  spec.turnedShare = 0.25;
+  spec.factor = 2;
+  expectFrequencies(spec, 64, {0.5f, 0.158113882f, 0, 0, 0, 0, 0, 0});
+}
+
 TEST(Rotary, Llama3) {
   RotarySpec spec = rotary(RopeType::Llama3, 300);
   spec.factor = 8;
