@@ -105,8 +105,11 @@ Expected<SmallVector<size_t>> sinter::parseStageLayers(StringRef text, size_t st
   return ends;
 }
 
-/// The ends of `stages` parts of a list of costs, of which the dearest is as cheap as can be.
-static SmallVector<size_t> balance(ArrayRef<double> costs, size_t stages) {
+/// The ends of `stages` parts of a list of costs, of which the dearest is as cheap as can be; none
+/// where so many cannot be.
+/// @param joined the layers with which no part but the first one begins
+static SmallVector<size_t> balance(ArrayRef<double> costs, size_t stages,
+                                   const llvm::BitVector &joined) {
   size_t count = costs.size();
   SmallVector<double> sums = {0};
   for (double cost : costs)
@@ -119,8 +122,11 @@ static SmallVector<size_t> balance(ArrayRef<double> costs, size_t stages) {
   for (size_t s = 1; s <= stages; ++s)
     for (size_t n = s; n <= count; ++n)
       for (size_t begin = s - 1; begin < n; ++begin)
-        best[s][n] = std::min(best[s][n],
-                              {std::max(best[s - 1][begin].first, sums[n] - sums[begin]), begin});
+        if (begin == 0 || !joined[begin])
+          best[s][n] = std::min(best[s][n],
+                                {std::max(best[s - 1][begin].first, sums[n] - sums[begin]), begin});
+  if (best[stages][count].first == kNone)
+    return {};
   SmallVector<size_t> ends(stages);
   for (size_t s = stages, n = count; s > 0; n = best[s--][n].second)
     ends[s - 1] = n;
@@ -162,6 +168,24 @@ static SmallVector<double> predictLayers(func::FuncOp entry,
   return costs;
 }
 
+/// The layers that are of one stage with the layer before them: a layer that uses the keys and
+/// values of an earlier one, and those between. A stage has the cache that its layers read, and a
+/// gradient comes back from one stage.
+static llvm::BitVector findJoined(func::FuncOp entry, const llvm::SetVector<StringAttr> &layers) {
+  llvm::BitVector joined(layers.size());
+  auto find = [&](Operation *op) -> size_t {
+    auto name = StringAttr::get(entry.getContext(), getLayer(op->getLoc()));
+    return llvm::find(layers, name) - layers.begin();
+  };
+  for (auto attention : entry.getOps<AttentionOp>()) {
+    Operation *keys = attention.getKey().getDefiningOp();
+    size_t user = find(attention), maker = keys ? find(keys) : user;
+    if (maker < user && user < layers.size())
+      joined.set(maker + 1, user + 1);
+  }
+  return joined;
+}
+
 Expected<ModelStages> ModelStages::make(ModuleOp module, uint32_t stages, StringRef layerRanges) {
   func::FuncOp entry = findModelEntry(module);
   llvm::SetVector<StringAttr> layers;
@@ -173,11 +197,24 @@ Expected<ModelStages> ModelStages::make(ModuleOp module, uint32_t stages, String
                     std::to_string(layers.size()) + " layers",
                 "give fewer");
   SmallVector<double> costs = predictLayers(entry, layers);
+  llvm::BitVector joined = findJoined(entry, layers);
   SmallVector<size_t> ends;
   if (layerRanges.empty()) {
-    ends = balance(costs, stages);
+    ends = balance(costs, stages, joined);
+    if (ends.empty())
+      return fail("`grid`",
+                  std::to_string(stages) + " stages of a pipeline are more than the " +
+                      std::to_string(layers.size() - joined.count()) +
+                      " that layers make of which some use the keys and values of others",
+                  "give fewer");
   } else {
     SINTER_TRY(ends, parseStageLayers(layerRanges, stages, layers.size()));
+    for (size_t end : ends)
+      if (end < layers.size() && joined[end])
+        return fail("`stages` " + layerRanges.str(),
+                    "layers " + std::to_string(end - 1) + " and " + std::to_string(end) +
+                        " are of one stage: layers use keys and values of others",
+                    "write other ranges, or leave it out");
   }
   ModelStages result;
   result.count = stages;

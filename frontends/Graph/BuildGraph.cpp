@@ -38,7 +38,7 @@ public:
       if (entry == "train_step" && options.training.dropout > 0)
         seed = graph.getInput("seed", {2});
     } else {
-      start = graph.getInput("start", {batch});
+      start = firstRow = graph.getInput("start", {batch});
       count = graph.getInput("count", {batch});
     }
     Value hidden = buildEmbedding();
@@ -52,6 +52,8 @@ public:
     std::optional<size_t> gramLayer = getGramLayer(entry);
     for (auto [i, layer] : llvm::enumerate(spec.layers)) {
       addsGrams = gramLayer == i;
+      if (i == findFirstShared())
+        takeLastRows(hidden);
       hidden = buildLayer(hidden, layer, i);
       if (addsGrams)
         break;
@@ -67,6 +69,37 @@ public:
   }
 
 private:
+  /// The layer from which on none has keys and values of its own; none where the last has them.
+  std::optional<size_t> findFirstShared() const {
+    auto last = std::find_if(spec.layers.rbegin(), spec.layers.rend(),
+                             [](const LayerSpec &layer) { return !layer.cacheOf; });
+    auto own = static_cast<size_t>(spec.layers.rend() - last);
+    return own < spec.layers.size() ? std::optional(own) : std::nullopt;
+  }
+
+  /// Where one token of a chunk is asked for, goes on with the last row of each slot: layers that
+  /// have no keys and values of their own have nothing to tell of the rows before it.
+  void takeLastRows(Value &hidden) {
+    if (entry != "prefill" || chunk == 1)
+      return;
+    graph.setLocation("last_row");
+    auto take = [&](Value rows) {
+      int64_t width = cast<RankedTensorType>(rows.getType()).getDimSize(2);
+      return graph.reshape(graph.lastRow(rows, count), {batch, 1, width});
+    };
+    hidden = take(hidden);
+    if (layerInputs) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(layerInputs.getType()).getShape();
+      int64_t layers = shape[2], size = shape[3];
+      Value rows = take(graph.reshape(layerInputs, {batch, chunk, layers * size}));
+      layerInputs = graph.reshape(rows, {batch, 1, layers, size});
+    }
+    Value positions = graph.reshape(graph.positions(start, chunk), {batch, chunk, 1});
+    firstRow = graph.reshape(take(positions), {batch});
+    chunk = 1;
+    isLastRow = true;
+  }
+
   /// Adds x^T x of the rows that go into a product, where the entry is for that.
   void addGram(Value x, const LinearSpec &linear) {
     if (!addsGrams)
@@ -113,7 +146,7 @@ private:
     return graph.add(hidden, graph.broadcast(rows, {batch, chunk, spec.hiddenSize}, {1, 2}));
   }
 
-  /// Makes each layer's own input of an embedding.
+  /// Makes the inputs of all layers of an embedding.
   void buildLayerInputs(Value hidden) {
     if (!spec.layerInputs)
       return;
@@ -128,10 +161,7 @@ private:
     graph.setLocation(inputs.embeddingName);
     Value found = buildLookup(inputs.embedding, inputs.rows, width, tokens, 0, spec.paddingId);
     found = graph.reshape(graph.scale(found, std::sqrt(static_cast<double>(size))), byLayer);
-    Value all = graph.scale(graph.add(made, found), std::sqrt(0.5));
-    for (int64_t layer = 0; layer < width / size; ++layer)
-      layerInputs.push_back(graph.reshape(
-          graph.slice(all, {0, 0, layer, 0}, {batch, chunk, 1, size}), {batch, chunk, size}));
+    layerInputs = graph.scale(graph.add(made, found), std::sqrt(0.5));
   }
 
   /// Angles are rounded to f32 before their cosine is taken, as transformers does.
@@ -198,7 +228,7 @@ private:
     auto [cos, sin] = tables.*of;
     if (!spec.rotaries[*layer.rotary].turns && cos == tables.keys.first)
       return heads;
-    return graph.rotary(heads, cos, sin, start, spec.rotaries[*layer.rotary].interleaved);
+    return graph.rotary(heads, cos, sin, firstRow, spec.rotaries[*layer.rotary].interleaved);
   }
 
   /// @param rows [batch, chunk, heads, width]
@@ -263,7 +293,7 @@ private:
       attention.seed = seed;
       attention.stream = dropouts++;
     }
-    return graph.attention(query, key, value, start, attention);
+    return graph.attention(query, key, value, firstRow, attention);
   }
 
   /// @param mixed of every head, [batch, chunk, heads, width]
@@ -478,7 +508,9 @@ private:
     setLocation(layer, layer.input->gate.name);
     addGram(hidden, layer.input->gate);
     Value open = buildActivation(buildLinear(hidden, layer.input->gate));
-    Value inner = graph.mul(open, layerInputs[index]);
+    auto layerIndex = static_cast<int64_t>(index), size = spec.layerInputs->size;
+    Value input = graph.slice(layerInputs, {0, 0, layerIndex, 0}, {batch, chunk, 1, size});
+    Value inner = graph.mul(open, graph.reshape(input, {batch, chunk, size}));
     setLocation(layer, layer.input->projection.name);
     addGram(inner, layer.input->projection);
     Value output = buildDropout(buildLinear(inner, layer.input->projection));
@@ -536,7 +568,9 @@ private:
   /// Logits of all rows, or a token by those of each slot's last valid one.
   void buildHead(Value hidden) {
     graph.setLocation("last_row");
-    if (entry != "logits")
+    if (isLastRow)
+      hidden = graph.reshape(hidden, {batch, spec.hiddenSize});
+    else if (entry != "logits")
       hidden = graph.lastRow(hidden, count);
     Value logits = buildLinear(buildHeadInput(hidden), spec.head);
     if (spec.logitSoftCap)
@@ -562,13 +596,15 @@ private:
   StringRef entry;
   int64_t batch, chunk;
   bool hasLoss;           ///< of whole sequences, for training
+  bool isLastRow = false; ///< only the last row of each slot is left
   bool addsGrams = false; ///< in the layer that is being built
   Value tokens, start, count;
+  Value firstRow; ///< the position of the first row of each slot; that is `start` but for last rows
   Value targets, first, seed;
   int64_t dropouts = 0; ///< so far; each has a stream of random numbers of its own
   Value alibiSlopes;
   std::vector<RotaryTables> rotaryTables; ///< of the model's rotaries
-  std::vector<Value> layerInputs;         ///< of the layers, where they have them
+  Value layerInputs;                      ///< [batch, chunk, layers, size], where they have them
   /// Of the layers so far, of all positions that they see.
   std::map<size_t, std::pair<Value, Value>> keysAndValues;
 };

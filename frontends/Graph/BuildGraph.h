@@ -52,11 +52,13 @@ struct GraphOptions {
 /// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch]
 /// (valid tokens of this step), and update the states `k_cache.<layer>` and `v_cache.<layer>`, each
 /// [batch, maxSequence, kv heads, head size], or with latent attention `latent_cache.<layer>`
-/// [batch, maxSequence, 1, latent size + rotary size]. prefill and decode draw the token by
-/// `temperature`, `top_k`, `top_p` [batch] and `seed` [batch, 2] (SampleOp). Everything is computed
-/// in f32; the Precision phase changes that. Fails where the options cannot be: sizes below 1, a
-/// chunk above max_sequence, more positions than a learned embedding has, unknown entries,
-/// parameters that are not F32, F16 or BF16.
+/// [batch, maxSequence, 1, latent size + rotary size]. Layers that use the keys and values of
+/// others have none; of those behind the last layer that has them, prefill computes the last valid
+/// row of each slot alone. prefill and decode draw the token by `temperature`, `top_k`, `top_p`
+/// [batch] and `seed` [batch, 2] (SampleOp). Everything is computed in f32; the Precision phase
+/// changes that. Fails where the options cannot be: sizes below 1, a chunk above max_sequence, more
+/// positions than a learned embedding has, unknown entries, parameters that are not F32, F16 or
+/// BF16.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildGraph(mlir::MLIRContext &context, const ModelSpec &spec, const GraphOptions &options);
 

@@ -45,6 +45,9 @@ TEST_P(CudaLogits, OfRaggedSlots) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), nameModelTest);
+// Heads of two sizes, keys and values of other layers, inputs of layers, experts beside an MLP.
+INSTANTIATE_TEST_SUITE_P(Layered, CudaLogits, testing::Values("gemma4-small", "gemma4-experts"),
+                         nameModelTest);
 
 // Norms in kernels of their own, which begin one after the other.
 class PlainCudaLogits : public CudaLogits {};

@@ -121,7 +121,39 @@ def draw_model(draw):
     keys["norm_weights"] = keys["norm_unit_offset"] or draw.random() < 0.85
     if "kv_lora_rank" not in keys and draw.random() < 0.15:
         keys["clip_qkv"] = 1.0
+    if "num_experts" in keys:
+        for key in ("expert_norms", "router_norm", "expert_scales"):
+            keys[key] = draw.random() < 0.2
+    if draw.random() < 0.15:
+        keys["hidden_size_per_layer_input"] = draw.choice([4, 12, 16])
+    keys["layer_scales"] = draw.random() < 0.15
+    if "kv_lora_rank" not in keys and draw.random() < 0.2:
+        draw_layer_kinds(draw, keys, positions)
     return keys
+
+
+def draw_layer_kinds(draw, keys, positions):
+    """Heads of two sizes, keys that are values, layers that use the keys and values of others."""
+    layers, heads = keys["num_hidden_layers"], keys["num_attention_heads"]
+    kinds = ["sliding_attention", "full_attention"]
+    keys |= {"sliding_window": draw.choice([3, 5, 16]), "value_norm": draw.random() < 0.5,
+             "attention_k_eq_v": draw.random() < 0.5,
+             "layer_types": [kinds[i % 2] for i in range(layers)],
+             "num_kv_shared_layers": draw.choice([0, max(layers - 2, 0)]),
+             "use_double_wide_mlp": draw.random() < 0.5}
+    if "share_layers" in keys:  # of equal sizes
+        keys.pop("use_double_wide_mlp")
+        return
+    keys["num_global_key_value_heads"] = draw.choice([k for k in range(1, heads + 1)
+                                                      if heads % k == 0])
+    if positions != "rotary" or "query_growth" not in keys:
+        keys["global_head_dim"] = draw.choice([8, 20, 32])
+    if positions == "rotary":
+        for key in ("rope_theta", "partial_rotary_factor"):
+            keys.pop(key, None)
+        keys["rope_parameters"] = {"sliding_attention": {"rope_theta": 100.0}, "full_attention": {
+            "rope_type": "proportional", "partial_rotary_factor": draw.choice([0.25, 0.5, 1.0]),
+            "rope_theta": 1000.0}}
 
 
 def draw_grid(draw, layers, training):
