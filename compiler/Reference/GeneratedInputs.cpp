@@ -100,11 +100,12 @@ static double getDeviation(StringRef name, RankedTensorType type) {
   return std::min(0.5, 2.0 / std::sqrt(static_cast<double>(width)));
 }
 
-ReferenceTensor GeneratedInputs::makeParameter(StringRef name, RankedTensorType type) const {
+ReferenceTensor GeneratedInputs::makeParameter(StringRef name, RankedTensorType type,
+                                               bool isFixed) const {
   if (isa<IntegerType>(type.getElementType()))
     return makeIntegers(name, type, seed);
   ReferenceTensor tensor = makeNormal(name, type, seed, getDeviation(name, type));
-  if (shift == 0 || (!shifted.empty() && name != shifted))
+  if (shift == 0 || isFixed || (!shifted.empty() && name != shifted))
     return tensor;
   ReferenceTensor direction = makeDirection(name, type);
   for (auto [value, along] : llvm::zip_equal(tensor.data(), direction.data()))
@@ -186,7 +187,8 @@ ReferenceTensor GeneratedInputs::make(func::FuncOp function, unsigned index, int
   if (StringRef name = getBoundName(attributes, SinterDialect::kState); !name.empty())
     return makeState(name, attributes, type);
   if (StringRef name = getBoundName(attributes, SinterDialect::kParameter); !name.empty()) {
-    ReferenceTensor parameter = makeParameter(name, type);
+    ReferenceTensor parameter =
+        makeParameter(name, type, attributes.contains(SinterDialect::kFixed));
     if (auto values = attributes.getAs<DenseI8ArrayAttr>(SinterDialect::kValues))
       for (double &value : parameter.data())
         value = values[static_cast<int64_t>(value) & 15];

@@ -25,8 +25,9 @@ struct GeneratedInputs {
   int64_t maxSequence = 0; ///< positions of a slot's cache; 0: every slot starts at the first
   /// States that begin as the parameter of their name instead of zero: what a training step trains.
   std::set<std::string, std::less<>> parameters;
-  /// Added to every parameter, times a direction that depends on the seed and its name: a loss'
-  /// derivative along it is that of the sum over the parameters of gradient * direction.
+  /// Added to every parameter that is not fixed, times a direction that depends on the seed and its
+  /// name: a loss' derivative along it is that of the sum over the parameters of gradient *
+  /// direction.
   double shift = 0;
   std::string shifted; ///< the one parameter that is shifted; empty: all
 
@@ -47,7 +48,8 @@ struct GeneratedInputs {
   ReferenceTensor makeDirection(llvm::StringRef name, mlir::RankedTensorType type) const;
 
 private:
-  ReferenceTensor makeParameter(llvm::StringRef name, mlir::RankedTensorType type) const;
+  ReferenceTensor makeParameter(llvm::StringRef name, mlir::RankedTensorType type,
+                                bool isFixed = false) const;
   ReferenceTensor makeState(llvm::StringRef name, mlir::DictionaryAttr attributes,
                             mlir::RankedTensorType type) const;
   ReferenceTensor makeInput(llvm::StringRef name, mlir::RankedTensorType type, int64_t step) const;

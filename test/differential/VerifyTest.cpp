@@ -215,6 +215,18 @@ TEST(VerifyGradients, AreTheDerivativeOfTheLoss) {
   EXPECT_EQ(pipeline->front().pass, "planted-wrong-gradient");
 }
 
+// Factors of layers are fixed: their gradient is zero, and the derivative is that of the others.
+TEST(VerifyGradients, OfWhatIsTrained) {
+  Compiled compiled(R"({"model_type": "sinter", "vocab_size": 40, "hidden_size": 24,
+      "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+      "max_position_embeddings": 32, "layer_scales": true, "num_kv_shared_layers": 1})",
+                    "train_step");
+  auto right = verifyPass(compiled.request, "sinter-differentiate", "", makeOptions());
+  ASSERT_TRUE(right) << right.error().message();
+  ASSERT_EQ(right->size(), 1u);
+  EXPECT_EQ(right->front().outcome, Outcome::Holds) << right->front().message;
+}
+
 // Graphs of a GPU's pipeline need none.
 TEST(VerifyForGpu, FindsWhatIsWrongInAGraph) {
   Compiled compiled(kLlama, "prefill");
