@@ -2,6 +2,7 @@
 #include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include <algorithm>
+#include <utility>
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -99,7 +100,10 @@ Expected<Generated> Chat::answer(const std::string &message, const ReceiveToken 
     *generated.text += piece;
     return goesOn(options, receive, token, piece);
   };
+  // What layers keep of the tokens before may have gone on where an answer fails.
+  size_t before = std::exchange(cached, 0);
   SINTER_TRY(std::vector<GenerateResult> results, generator->run(std::span(&request, 1), onToken));
+  cached = before;
   GenerateResult &result = results.front();
   *generated.text += decoder.flush();
   generated.ids = std::move(result.tokens);

@@ -39,6 +39,11 @@ static Expected<std::vector<CompileRequest>> makeRequests(const Model &model,
   constexpr int64_t kChunk = 3, kCapacity = 8, kSequence = 5;
   SINTER_TRY(CompileRequest inference,
              makeRequest(model, options, {"prefill", "decode", "logits"}, kChunk, kCapacity));
+  if (model.spec.hasLinearAttention()) {
+    options.observer.note("linear attention has no gradient: training is not checked");
+    inference.contents = {};
+    return std::vector<CompileRequest>{std::move(inference)};
+  }
   SINTER_TRY(CompileRequest training,
              makeRequest(model, options, {"train_step", "evaluate"}, kSequence, kSequence));
   training.options.cacheType = DType::F32;

@@ -9,10 +9,11 @@ struct SinterFamilies : KernelFamilyInterface {
 
   ArrayRef<const KernelFamily *> getFamilies() const override {
     static const KernelFamily *const families[] = {
-        &getAttentionFamily(),    &getAttentionGradFamily(), &getGemmFamily(),
-        &getGroupedGemmFamily(),  &getLibraryGemmFamily(),   &getPackFamily(),
-        &getPackIntegersFamily(), &getRoutingFamily(),       &getRowsFamily(),
-        &getSamplingFamily(),     &getScatterFamily(),       &getStackFamily(),
+        &getAttentionFamily(),   &getAttentionGradFamily(), &getGemmFamily(),
+        &getGroupedGemmFamily(), &getLibraryGemmFamily(),   &getLinearAttentionFamily(),
+        &getPackFamily(),        &getPackIntegersFamily(),  &getRoutingFamily(),
+        &getRowsFamily(),        &getSamplingFamily(),      &getScatterFamily(),
+        &getStackFamily(),
     };
     return families;
   }

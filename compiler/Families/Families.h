@@ -17,6 +17,9 @@ const KernelFamily &getAttentionFamily();
 /// to it.
 const KernelFamily &getLibraryGemmFamily();
 
+/// One linear attention, alone.
+const KernelFamily &getLinearAttentionFamily();
+
 /// A matrix, sliced, cast, transposed, put side by side, in this order, and packed.
 const KernelFamily &getPackFamily();
 

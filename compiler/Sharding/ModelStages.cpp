@@ -276,12 +276,13 @@ void ModelStages::placeParameters(func::FuncOp entry) {
   }
 }
 
-/// A cache is of the stage whose layer uses it, or what a rank takes of it first.
+/// A cache, or what a layer keeps in its place, is of the stage whose layer uses it, or what a rank
+/// takes of it first.
 void ModelStages::placeCaches(func::FuncOp entry) {
   for (BlockArgument argument : entry.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto role = entry.getArgAttrOfType<RoleAttr>(index, SinterDialect::kRole);
-    if (!role || role.getValue() != Role::KvCache)
+    if (!role || (role.getValue() != Role::KvCache && role.getValue() != Role::Recurrent))
       continue;
     auto name = entry.getArgAttrOfType<StringAttr>(index, SinterDialect::kState);
     SmallVector<Value> values = {argument};

@@ -99,6 +99,43 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_PlacedShardab
   let hasVerifier = 1;
 }
 
+def LinearAttentionOp : Sinter_ReferenceOp<"linear_attention", [Sinter_Shardable,
+    DeclareOpInterfaceMethods<InPlaceOpInterface>, AttrSizedOperandSegments]> {
+  let summary = "a state that decays and takes in keys and values by the gated delta rule, read by queries";
+  let description = [{
+    Yang et al., "Gated Delta Networks", 2025, equation 10. Each of `h` value heads has a matrix `S`,
+    `[dk, dv]`, and reads the queries and keys of head `i / (h / g)` of `g`. Token after token,
+
+    ```
+    S <- exp(decay) S
+    S <- S + k (beta (v - S^T k))^T          result = scale * S^T q
+    ```
+    What `S` says of a key is moved towards its value by `beta`. Queries and keys come as they are to
+    be used: who wants them normalized does that before.
+
+    `S` begins as zeros, or, of a chunk that follows others, as `state[b]` where `start[b]` is not 0;
+    what is in `state[b]` does not matter otherwise. The first `count[b]` tokens are taken in, all
+    of them without a count; the others have the result zero. `next` is `S` behind the last one.
+
+    C1: query and key are `[b, t, g, dk]`, value and the result `[b, t, h, dv]`. C2: g divides h.
+    C3: decay and beta are `[b, t, h]`. C4: state, start, count and next are given together or not at
+    all; state and next are `[b, h, dk, dv]` of f32 or f64, start and count `[b]`.
+
+    ```mlir
+    %y, %next = sinter.linear_attention %q, %k, %v, %decay, %beta, %state, %start, %count
+        {scale = 0.125, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1>} : ...
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key, Sinter_FloatTensor:$value,
+                       Sinter_FloatTensor:$decay, Sinter_FloatTensor:$beta,
+                       Optional<StaticShapeTensorOf<[F32, F64]>>:$state,
+                       Optional<Sinter_IndexTensor>:$start, Optional<Sinter_IndexTensor>:$count,
+                       F64Attr:$scale);
+  let results = (outs Sinter_FloatTensor:$result,
+                      Optional<StaticShapeTensorOf<[F32, F64]>>:$next);
+  let hasVerifier = 1;
+}
+
 def RotaryOp : Sinter_ReferenceOp<"rotary", [Sinter_PlacedShardable, Sinter_Differentiable,
     DeclareOpInterfaceMethods<CostOpInterface, ["getBytes"]>,
     AllTypesMatch<["operand", "result"]>]> {

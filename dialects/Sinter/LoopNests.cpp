@@ -175,6 +175,11 @@ void AttentionGradOp::placePart(Operation *op, PartPlace &place) {
   placeAttention(*this, op, getLoopNest().loops.size(), place);
 }
 
+LoopNest LinearAttentionOp::getLoopNest() {
+  return makeLoopNest(*this, "b T h D, b T h D, b T h e, b T h, b T h, b h D e, b, b -> "
+                             "b T h e, b h D e");
+}
+
 LoopNest RotaryOp::getLoopNest() {
   return makePlacedNest(makeLoopNest(*this, "b t h D, P R, P R, b -> b t h D"));
 }

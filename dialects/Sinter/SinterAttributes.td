@@ -17,7 +17,8 @@ def Sinter_Role : I32EnumAttr<"Role", "what a state is to the model", [
     I32EnumAttrCase<"Parameter", 0, "parameter">,
     I32EnumAttrCase<"Optimizer", 1, "optimizer">,
     I32EnumAttrCase<"Gradient", 2, "gradient">,
-    I32EnumAttrCase<"KvCache", 3, "kv_cache">]> {
+    I32EnumAttrCase<"KvCache", 3, "kv_cache">,
+    I32EnumAttrCase<"Recurrent", 4, "recurrent">]> {
   let cppNamespace = "::sinter";
   let genSpecializedAttr = 0;
 }

@@ -35,7 +35,8 @@ def SinterDialect : Dialect {
       checkpoint begins where there is no checkpoint; without it, matrices with a deviation of
       0.02, biases (`"...bias"`) as zeros, other vectors as ones;
     - `sinter.role = #sinter.role<kv_cache>`: what a state is to the model. One with the role
-      `parameter` is trained: it begins as the checkpoint's tensor of its name.
+      `parameter` is trained: it begins as the checkpoint's tensor of its name. One with the role
+      `recurrent` is all that a layer keeps of the tokens before, however many they are.
 
     - `sinter.values = array<i8: 0, 1, 2, ...>`: the sixteen numbers that a parameter of bytes has,
       and no others;

@@ -1,5 +1,6 @@
 #include "frontends/Graph/BuildGraph.h"
 #include "frontends/Graph/Experts.h"
+#include "frontends/Graph/LinearAttention.h"
 #include "frontends/Spec/Rotary.h"
 #include <cmath>
 
@@ -276,7 +277,20 @@ private:
       value = appendToCache("v_cache." + std::to_string(index), value);
     }
     keysAndValues[index] = {key, value};
-    return buildAttentionOutput(attend(query, key, value, layer), layer);
+    Value mixed = attend(query, key, value, layer);
+    if (layer.attentionGate) {
+      setLocation(layer, layer.attentionGate->name);
+      Value gate = graph.unary<SigmoidOp>(buildLinear(x, *layer.attentionGate));
+      mixed =
+          graph.mul(mixed, graph.reshape(gate, cast<RankedTensorType>(mixed.getType()).getShape()));
+    }
+    return buildAttentionOutput(mixed, layer);
+  }
+
+  Value buildLinearAttention(Value x, const LayerSpec &layer, size_t index) {
+    addGram(x, layer.linear->query);
+    Value mixed = sinter::buildLinearAttention(*this, x, layer, index, {start, count});
+    return buildAttentionOutput(mixed, layer);
   }
 
   Value attend(Value query, Value key, Value value, const LayerSpec &layer) {
@@ -489,8 +503,9 @@ private:
 
   Value buildBlocks(Value hidden, const LayerSpec &layer, size_t index) {
     Value normal = buildNorm(hidden, layer.attentionNorm, layer);
-    Value mixed = layer.latent ? buildLatentAttention(normal, layer, index)
-                               : buildAttention(normal, layer, index);
+    Value mixed = layer.linear   ? buildLinearAttention(normal, layer, index)
+                  : layer.latent ? buildLatentAttention(normal, layer, index)
+                                 : buildAttention(normal, layer, index);
     if (spec.parallelResidual) {
       Value output = buildFeedForward(
           layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, hidden, layer);
@@ -653,6 +668,8 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
     return fail("config.json: key 'output_router_logits'",
                 "training with a loss of the router is not supported",
                 "set it, or router_aux_loss_coef, to false or 0");
+  if (spec.hasLinearAttention() && llvm::is_contained(options.entries, "train_step"))
+    return fail("the model", "its linear attention has no gradient: it cannot be trained yet", "");
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry) &&
         getGramLayer(entry).value_or(spec.layers.size()) >= spec.layers.size())

@@ -54,11 +54,13 @@ struct GraphOptions {
 /// [batch, maxSequence, kv heads, head size], or with latent attention `latent_cache.<layer>`
 /// [batch, maxSequence, 1, latent size + rotary size]. Layers that use the keys and values of
 /// others have none; of those behind the last layer that has them, prefill computes the last valid
-/// row of each slot alone. prefill and decode draw the token by `temperature`, `top_k`, `top_p`
-/// [batch] and `seed` [batch, 2] (SampleOp). Everything is computed in f32; the Precision phase
-/// changes that. Fails where the options cannot be: sizes below 1, a chunk above max_sequence, more
-/// positions than a learned embedding has, unknown entries, parameters that are not F32, F16 or
-/// BF16.
+/// row of each slot alone. Layers with linear attention have the states `recurrent.<layer>` [batch,
+/// value heads, key size, value size] and, of what their convolutions see of the tokens before,
+/// `q_window.<layer>`, `k_window.<layer>` and `v_window.<layer>` [batch, width - 1, channels].
+/// prefill and decode draw the token by `temperature`, `top_k`, `top_p` [batch] and `seed` [batch,
+/// 2] (SampleOp). Everything is computed in f32; the Precision phase changes that. Fails where the
+/// options cannot be: sizes below 1, a chunk above max_sequence, more positions than a learned
+/// embedding has, unknown entries, parameters that are not F32, F16 or BF16.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildGraph(mlir::MLIRContext &context, const ModelSpec &spec, const GraphOptions &options);
 

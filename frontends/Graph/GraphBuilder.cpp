@@ -108,6 +108,10 @@ Value GraphBuilder::splat(Shape shape, double value) {
   return ConstantOp::create(builder, location, RankedTensorType::get(shape, getF32()), value);
 }
 
+Value GraphBuilder::whereFinite(Value test, Value value, Value otherwise) {
+  return WhereFiniteOp::create(builder, location, value.getType(), test, value, otherwise);
+}
+
 Value GraphBuilder::gelu(Value x, bool tanh) {
   return GeluOp::create(builder, location, x.getType(), x, tanh);
 }
@@ -334,6 +338,15 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
   Value sinks = broadcast(options.sinks, getType(lse).getShape(), {2});
   Value share = unary<SigmoidOp>(binary<SubOp>(lse, sinks));
   return mul(op.getResult(), broadcast(share, type.getShape(), {0, 1, 2}));
+}
+
+LinearAttentionOp GraphBuilder::linearAttention(Value query, Value key, Value value, Value decay,
+                                                Value beta, double scale, Value state, Value start,
+                                                Value count) {
+  Type next = state ? state.getType() : Type();
+  return LinearAttentionOp::create(builder, location, value.getType(), next, query, key, value,
+                                   decay, beta, state, start, count,
+                                   builder.getF64FloatAttr(scale));
 }
 
 Value GraphBuilder::linearCrossEntropy(Value hidden, Value weight, Value targets,

@@ -68,6 +68,8 @@ public:
   template <typename Op> mlir::Value binary(mlir::Value lhs, mlir::Value rhs) {
     return Op::create(builder, location, lhs.getType(), lhs, rhs);
   }
+  /// `value` where `test` is finite, else `otherwise`.
+  mlir::Value whereFinite(mlir::Value test, mlir::Value value, mlir::Value otherwise);
   mlir::Value gelu(mlir::Value x, bool tanh);
   mlir::Value softcap(mlir::Value x, double cap);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
@@ -146,6 +148,11 @@ public:
   /// @param start null where queries and keys are the same positions.
   mlir::Value attention(mlir::Value query, mlir::Value key, mlir::Value value, mlir::Value start,
                         const Attention &options);
+
+  /// @param state, start, count null where sequences are whole (LinearAttentionOp)
+  LinearAttentionOp linearAttention(mlir::Value query, mlir::Value key, mlir::Value value,
+                                    mlir::Value decay, mlir::Value beta, double scale,
+                                    mlir::Value state, mlir::Value start, mlir::Value count);
 
   /// What a cross-entropy does beyond -log softmax(hidden . weight)[target].
   struct CrossEntropy {

@@ -58,6 +58,18 @@ private:
   std::unordered_set<std::string> seen;
 };
 
+void addLinearAttention(ParameterList &list, const ModelSpec &spec,
+                        const LinearAttentionSpec &linear) {
+  for (const LinearSpec *part :
+       {&linear.query, &linear.key, &linear.value, &linear.gate, &linear.beta, &linear.decay})
+    list.addLinear(*part);
+  int64_t channels = linear.query.out + linear.key.out + linear.value.out;
+  list.add(linear.convolution, {channels, 1, spec.convolutionWidth}, {0, spec.initializerRange});
+  list.add(linear.logDecay, {spec.linearValueHeads}, {});
+  list.add(linear.decayBias, {spec.linearValueHeads}, {1, 0});
+  list.add(linear.norm.weight, {linear.norm.size}, {1, 0});
+}
+
 } // namespace
 
 std::vector<ParameterInfo> ModelSpec::getParameters() const {
@@ -74,7 +86,9 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
   }
   for (const LayerSpec &layer : layers) {
     list.addNorm(layer.attentionNorm);
-    if (layer.latent) {
+    if (layer.linear) {
+      addLinearAttention(list, *this, *layer.linear);
+    } else if (layer.latent) {
       if (layer.latent->queryDown)
         list.addLinear(*layer.latent->queryDown);
       list.addNorm(layer.latent->queryDownNorm);
@@ -84,6 +98,8 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       list.addLinear(layer.latent->up);
     } else {
       list.addLinear(layer.query);
+      if (layer.attentionGate)
+        list.addLinear(*layer.attentionGate);
       list.addLinear(layer.key);
       list.addLinear(layer.value);
     }
@@ -157,6 +173,12 @@ std::vector<const LinearSpec *> LayerSpec::getLinears() const {
   if (latent && latent->queryDown)
     add(*latent->queryDown);
   add(query);
+  if (linear)
+    for (const LinearSpec *part : {&linear->query, &linear->key, &linear->value, &linear->gate,
+                                   &linear->beta, &linear->decay})
+      add(*part);
+  if (attentionGate)
+    add(*attentionGate);
   if (latent) {
     add(latent->down);
     add(latent->up);
@@ -185,6 +207,11 @@ bool ModelSpec::isKnownSurplus(std::string_view name) const {
 bool ModelSpec::hasExperts() const {
   return std::any_of(layers.begin(), layers.end(),
                      [](const LayerSpec &layer) { return layer.experts.has_value(); });
+}
+
+bool ModelSpec::hasLinearAttention() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerSpec &layer) { return layer.linear.has_value(); });
 }
 
 bool ModelSpec::hasSlidingWindow() const {

@@ -22,8 +22,9 @@
 //
 // with p the softmax, or the sigmoids, of router(x), normalized over the chosen ones if the model
 // says so (RoutingSpec). With latent attention (LatentAttentionSpec) keys and values are products
-// of a vector a token that is shorter than all of them, and so is what a cache keeps. Where layers
-// have inputs of their own (LayerInputsSpec), each ends with
+// of a vector a token that is shorter than all of them, and so is what a cache keeps. With linear
+// attention (LinearAttentionSpec) a layer keeps a matrix a head, however many tokens there were.
+// Where layers have inputs of their own (LayerInputsSpec), each ends with
 //
 //   h = h + norm(projection(activation(gate(h)) * input));   h = scale * h
 //
@@ -163,6 +164,22 @@ struct LayerInputsSpec {
   NormSpec norm;             ///< of each layer's part
 };
 
+/// Linear attention by the gated delta rule (Yang et al., "Gated Delta Networks", 2025). A layer
+/// has heads of keys and, as many or a multiple of them, heads of values:
+///
+///   q, k, v = activation(convolution(query(x), key(x), value(x)))     each channel by itself
+///   q, k    = q / |q|, k / |k|                                        of each head
+///   y       = linear_attention(q, k, v, decay, beta)                  sinter.linear_attention
+///     decay = -exp(logDecay) * softplus(decay(x) + decayBias)         a number a value head
+///     beta  = sigmoid(beta(x))
+///   mixed   = norm(y) * silu(gate(x))                                 of each value head
+struct LinearAttentionSpec {
+  LinearSpec query, key, value, gate, beta, decay;
+  /// Tensors: [channels, 1, width], of query's, key's and value's channels; numbers of each head.
+  std::string convolution, logDecay, decayBias;
+  NormSpec norm; ///< of a value head; its factor is the weight, whatever the model's others are
+};
+
 struct LayerSpec {
   std::string path;           ///< "model.layers.3", for locations
   int64_t parameterGroup = 0; ///< layers of one group use the same tensors
@@ -182,6 +199,9 @@ struct LayerSpec {
   /// The tensor of a score a head that takes a part of the weights and gives nothing, or empty.
   std::string sinks;
   std::optional<LatentAttentionSpec> latent; ///< in place of key and value
+  bool isLinear = false;                     ///< has linear attention ...
+  std::optional<LinearAttentionSpec> linear; ///< ... in place of query, key and value
+  std::optional<LinearSpec> attentionGate;   ///< what heads give is scaled by its sigmoid
   /// RMS norms before positions: over each head, or over all of them where that is their size.
   std::optional<NormSpec> queryNorm, keyNorm;
   std::optional<NormSpec> valueNorm; ///< likewise an RMS norm over each head
@@ -224,6 +244,9 @@ struct ModelSpec {
   int64_t latentSize = 0, rotarySize = 0, valueSize = 0;
   int64_t queryLatentSize = 0; ///< 0: queries are products of x
   double latentNormEps = 1e-6; ///< of the norms of latent vectors
+  /// Linear attention: heads, their widths, and the tokens that a convolution sees.
+  int64_t linearKeyHeads = 0, linearValueHeads = 0, linearKeySize = 0, linearValueSize = 0;
+  int64_t convolutionWidth = 0;
   int64_t maxPositions = 0;
 
   Activation activation = Activation::Silu;
@@ -309,6 +332,9 @@ struct ModelSpec {
 
   /// True where any layer has experts.
   bool hasExperts() const;
+
+  /// True where any layer has linear attention.
+  bool hasLinearAttention() const;
 
   /// True where any layer sees less than everything before it.
   bool hasSlidingWindow() const;

@@ -36,6 +36,10 @@ double roughParameterCount(const ModelSpec &spec) {
            double(spec.heads) * (double(spec.latentSize) * double(spec.headDim + spec.valueSize) +
                                  double(spec.queryLatentSize) * double(spec.headDim) +
                                  hidden * double(spec.valueSize));
+  double linearKeys = double(spec.linearKeyHeads) * double(spec.linearKeySize),
+         linearValues = double(spec.linearValueHeads) * double(spec.linearValueSize);
+  layer += hidden * (2 * linearKeys + 3 * linearValues + 2 * double(spec.linearValueHeads)) +
+           (2 * linearKeys + linearValues) * double(spec.convolutionWidth);
   if (spec.expertCount)
     layer += hidden * (double(spec.expertCount) * (3 * double(spec.expertSize) + 1) +
                        3 * double(spec.sharedExpertSize));

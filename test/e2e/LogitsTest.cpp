@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Wide, OtherLogits, testing::ValuesIn(wideModelNames()),
 INSTANTIATE_TEST_SUITE_P(Families, OtherLogits, testing::ValuesIn(familyModelNames()), testName);
 
 TEST(LogitsOfThreads, AreTheSameBits) {
-  for (const char *name : {"llama", "gemma2", "sinter-alibi-mqa"}) {
+  for (const char *name : {"llama", "gemma2", "sinter-alibi-mqa", "qwen3_5"}) {
     CompiledModel model(name);
     CompileOptions options;
     options.entries = {"logits"};

@@ -156,6 +156,11 @@ def hugging_face_models():
         "nanochat": ("NanoChatConfig", grouped),
     }
     sparse = {**grouped, "num_experts_per_tok": 2}
+    linear = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 12,
+              "linear_value_head_dim": 10}
+    models["qwen3_5"] = ("Qwen3_5TextConfig", {
+        **grouped, **linear, "num_hidden_layers": 3, "head_dim": 16, "tie_word_embeddings": True,
+        "layer_types": ["linear_attention", "linear_attention", "full_attention"]})
     models |= {
         "mixtral": ("MixtralConfig", {**sparse, "intermediate_size": 28, "num_local_experts": 5,
                                       "sliding_window": 9}),
@@ -171,6 +176,12 @@ def hugging_face_models():
         "qwen3_moe": ("Qwen3MoeConfig", {**sparse, "num_experts": 8, "head_dim": 12,
                                          "num_experts_per_tok": 4, "moe_intermediate_size": 20,
                                          "norm_topk_prob": True, "mlp_only_layers": [0]}),
+        "qwen3_next": ("Qwen3NextConfig", {
+            **grouped, **linear, "num_hidden_layers": 3, "head_dim": 16,
+            "layer_types": ["linear_attention", "full_attention", "linear_attention"],
+            "linear_num_key_heads": 2, "linear_num_value_heads": 6, "linear_key_head_dim": 8,
+            "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 20,
+            "shared_expert_intermediate_size": 24, "mlp_only_layers": [2]}),
         "olmoe": ("OlmoeConfig", {**sparse, "intermediate_size": 32, "num_experts": 7,
                                   "pad_token_id": 0}),
         "granitemoe": ("GraniteMoeConfig", {**sparse, "intermediate_size": 20,
@@ -353,6 +364,7 @@ FAMILIES = {
     "sinter-latent": torch.bfloat16, "sinter-clipped": torch.bfloat16, "sinter-weightless": torch.bfloat16,
     "sinter-grown": torch.bfloat16,
     "qwen2_moe": torch.bfloat16, "qwen2_moe-one": torch.bfloat16, "qwen3_moe": torch.bfloat16,
+    "qwen3_5": torch.bfloat16, "qwen3_next": torch.bfloat16,
     "olmoe": torch.bfloat16, "granitemoe": torch.bfloat16,
     "falcon": torch.bfloat16, "falcon-new": torch.bfloat16, "falcon-alibi": torch.bfloat16,
     "bloom": torch.bfloat16, "mpt": torch.bfloat16, "gpt_bigcode": torch.bfloat16,

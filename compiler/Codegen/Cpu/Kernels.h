@@ -41,6 +41,11 @@ mlir::FailureOr<int64_t> lowerAttentionKernel(mlir::func::FuncOp tensorKernel,
                                               mlir::func::FuncOp loopKernel,
                                               const TargetAttr &target);
 
+/// One linear_attention.
+mlir::FailureOr<int64_t> lowerLinearAttentionKernel(mlir::func::FuncOp tensorKernel,
+                                                    mlir::func::FuncOp loopKernel,
+                                                    const TargetAttr &target);
+
 /// The gradients of one attention.
 mlir::FailureOr<int64_t> lowerAttentionGradKernel(mlir::func::FuncOp tensorKernel,
                                                   mlir::func::FuncOp loopKernel,

@@ -1,10 +1,10 @@
 #include "compiler/Codegen/Cpu/InnermostLoops.h"
+#include "compiler/Codegen/Cpu/LaneCombines.h"
 #include "compiler/Codegen/Cpu/LaneLoads.h"
 #include "compiler/Codegen/Cpu/Passes.h"
 #include "compiler/Codegen/Loops/LoopCombines.h"
 #include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -45,11 +45,14 @@ public:
       return "it computes with its counter";
     // What is summed is always summed in vectors, so that the order of a sum does not depend on
     // what it is fused with; elsewhere lanes that compute their own addresses do not pay.
-    for (auto load : loop.getBody()->getOps<memref::LoadOp>())
-      if (!getOffsets(load.getIndices()[0]) &&
-          (combines.empty() ||
-           !isComputedFromCounter(load.getIndices()[0], loop.getInductionVar())))
-        return kNotLinear;
+    bool isLinear = true;
+    loop.getBody()->walk([&](memref::LoadOp load) {
+      isLinear &= getOffsets(load.getIndices()[0]) ||
+                  (!combines.empty() &&
+                   isComputedFromCounter(load.getIndices()[0], loop.getInductionVar()));
+    });
+    if (!isLinear)
+      return kNotLinear;
     // LLVM masks 16-bit lanes through f32 where there are no instructions for it, and calls a
     // library for the way back; a sum only loads.
     if (narrowest < 32 && target.getVectorBits() < 512 && combines.empty() && getExtent() % lanes)
@@ -74,7 +77,7 @@ public:
     for (int64_t i = 0; i < accumulators && !combines.empty(); ++i) {
       SmallVector<Value> &values = partial.emplace_back();
       for (Operation *combine : combines)
-        values.push_back(broadcast(builder, getNeutral(builder, combine), lanes));
+        values.push_back(broadcastLanes(builder, getNeutral(builder, combine), lanes));
     }
     int64_t at = lower;
     auto runBlock = [&](int64_t step, int64_t count) {
@@ -125,9 +128,9 @@ public:
       SmallVector<Value> values;
       for (auto &accumulator : partial)
         values.push_back(accumulator[i]);
-      Value total = foldLanes(builder, combine, values);
+      Value total = foldLanes(builder, combine, values, lanes);
       Value initial = loop.getInitArgs()[i];
-      loop.getResult(i).replaceAllUsesWith(apply(builder, combine, initial, total));
+      loop.getResult(i).replaceAllUsesWith(applyCombine(builder, combine, initial, total));
     }
     loop.erase();
   }
@@ -168,8 +171,10 @@ private:
       return {};
     if (op.hasTrait<OpTrait::ConstantLike>())
       return {};
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return checkBranch(branch);
     if (op.getNumRegions() != 0)
-      return "it branches inside";
+      return "it has a loop inside";
     if (!OpTrait::hasElementwiseMappableTraits(&op) ||
         !llvm::all_of(op.getResultTypes(), [](Type type) { return type.isIntOrFloat(); }))
       return "it has no vector form of " + op.getName().getStringRef().str();
@@ -191,98 +196,105 @@ private:
     return {};
   }
 
-  static Value broadcast(OpBuilder &builder, Value scalar, int64_t lanes) {
-    return vector::BroadcastOp::create(builder, scalar.getLoc(),
-                                       VectorType::get({lanes}, scalar.getType()), scalar);
+  /// A branch that all elements take alike, and that computes numbers, is one of whole vectors.
+  std::string checkBranch(scf::IfOp branch) {
+    if (branch.getNumResults() == 0)
+      return "it stores inside of a branch";
+    if (varying.count(branch.getCondition()))
+      return "it branches inside, each element by itself";
+    for (Block *block : {branch.thenBlock(), branch.elseBlock()})
+      for (Operation &op : block->without_terminator())
+        if (std::string reason = checkOp(op); !reason.empty() || isa<memref::StoreOp>(op))
+          return reason.empty() ? "it stores inside of a branch" : reason;
+    varying.insert(branch.result_begin(), branch.result_end());
+    return {};
   }
 
-  static Value apply(OpBuilder &builder, Operation *combine, Value a, Value b) {
-    if (isa<arith::AddFOp>(combine))
-      return arith::AddFOp::create(builder, combine->getLoc(), a, b);
-    return arith::MaximumFOp::create(builder, combine->getLoc(), a, b);
-  }
-
-  /// The value that changes nothing.
-  static Value getNeutral(OpBuilder &builder, Operation *combine) {
-    auto type = cast<FloatType>(combine->getResult(0).getType());
-    APFloat value = isa<arith::AddFOp>(combine)
-                        ? APFloat::getZero(type.getFloatSemantics(), /*Negative=*/true)
-                        : APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true);
-    return arith::ConstantOp::create(builder, combine->getLoc(), FloatAttr::get(type, value));
-  }
-
-  /// Accumulators pairwise, then halves of the vector pairwise: a fixed tree.
-  Value foldLanes(OpBuilder &builder, Operation *combine, SmallVector<Value> values) {
-    for (; values.size() > 1; values.resize(values.size() / 2))
-      for (size_t i = 0; i < values.size() / 2; ++i)
-        values[i] = apply(builder, combine, values[i], values[i + values.size() / 2]);
-    Value value = values.front();
-    for (int64_t width = lanes; width > 1; width /= 2) {
-      SmallVector<int64_t> low, high;
-      for (int64_t i = 0; i < width / 2; ++i) {
-        low.push_back(i);
-        high.push_back(i + width / 2);
-      }
-      Location loc = combine->getLoc();
-      Value left = vector::ShuffleOp::create(builder, loc, value, value, low);
-      Value right = vector::ShuffleOp::create(builder, loc, value, value, high);
-      value = apply(builder, combine, left, right);
-    }
-    return vector::ExtractOp::create(builder, combine->getLoc(), value, ArrayRef<int64_t>{0});
-  }
+  /// What values of the body are for one vector of elements: for its first one, and in lanes.
+  struct Lanes {
+    IRMapping scalars, vectors;
+    int64_t width;
+    Value mask;
+  };
 
   /// One vector's worth of the body with the counter's first value; returns what is carried on.
   SmallVector<Value> emitBody(OpBuilder &builder, Value counter, ValueRange carried, int64_t width,
                               Value mask) {
-    IRMapping scalars, vectors;
-    scalars.map(loop.getInductionVar(), counter);
+    Lanes values{{}, {}, width, mask};
+    values.scalars.map(loop.getInductionVar(), counter);
     for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), carried))
-      vectors.map(argument, value);
-    auto getVector = [&](Value value) -> Value {
-      if (Value known = vectors.lookupOrNull(value))
-        return known;
-      Value scalar = scalars.lookupOrDefault(value);
-      Value wide = llvm::is_contained(counted, value)
-                       ? addDistances(builder, value.getLoc(), scalar, *getOffsets(value))
-                       : broadcast(builder, scalar, width);
-      vectors.map(value, wide);
-      return wide;
-    };
-    SmallVector<Value> next(carried.size());
-    for (Operation &op : loop.getBody()->without_terminator()) {
+      values.vectors.map(argument, value);
+    emitOps(builder, *loop.getBody(), values);
+    SmallVector<Value> next;
+    for (auto [combine, before] : llvm::zip(combines, carried)) {
+      Value result = values.vectors.lookup(combine->getResult(0));
+      next.push_back(mask
+                         ? arith::SelectOp::create(builder, combine->getLoc(), mask, result, before)
+                         : result);
+    }
+    return next;
+  }
+
+  Value getVector(OpBuilder &builder, Value value, Lanes &values) {
+    if (Value known = values.vectors.lookupOrNull(value))
+      return known;
+    Value scalar = values.scalars.lookupOrDefault(value);
+    Value wide = llvm::is_contained(counted, value)
+                     ? addDistances(builder, value.getLoc(), scalar, *getOffsets(value))
+                     : broadcastLanes(builder, scalar, values.width);
+    values.vectors.map(value, wide);
+    return wide;
+  }
+
+  void emitOps(OpBuilder &builder, Block &block, Lanes &values) {
+    for (Operation &op : block.without_terminator()) {
       Location loc = op.getLoc();
       if (auto load = dyn_cast<memref::LoadOp>(op); load && varying.count(load.getResult())) {
-        vectors.map(load.getResult(), emitLoad(builder, load, scalars, width, mask));
+        values.vectors.map(load.getResult(),
+                           emitLoad(builder, load, values.scalars, values.width, values.mask));
       } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
-        emitStore(builder, store, getVector(store.getValueToStore()), scalars, width, mask);
+        emitStore(builder, store, getVector(builder, store.getValueToStore(), values),
+                  values.scalars, values.width, values.mask);
+      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        emitBranch(builder, branch, values);
       } else if (isa<arith::IndexCastOp>(op) && varying.count(op.getResult(0))) {
-        Value first = builder.clone(op, scalars)->getResult(0);
-        vectors.map(op.getResult(0),
-                    addDistances(builder, loc, first, *getOffsets(op.getOperand(0))));
+        Value first = builder.clone(op, values.scalars)->getResult(0);
+        values.vectors.map(op.getResult(0),
+                           addDistances(builder, loc, first, *getOffsets(op.getOperand(0))));
       } else if (op.getNumResults() > 0 && varying.count(op.getResult(0))) {
         SmallVector<Value> operands;
         for (Value operand : op.getOperands())
-          operands.push_back(getVector(operand));
+          operands.push_back(getVector(builder, operand, values));
         SmallVector<Type> types;
         for (Type type : op.getResultTypes())
-          types.push_back(VectorType::get({width}, type));
+          types.push_back(VectorType::get({values.width}, type));
         Operation *wide =
             builder.create(loc, op.getName().getIdentifier(), operands, types, op.getAttrs());
-        Value result = wide->getResult(0);
-        auto combine = llvm::find(combines, &op);
-        if (combine != combines.end()) {
-          size_t i = combine - combines.begin();
-          if (mask)
-            result = arith::SelectOp::create(builder, loc, mask, result, carried[i]);
-          next[i] = result;
-        }
-        vectors.map(op.getResults(), wide->getResults());
-        vectors.map(op.getResult(0), result);
+        values.vectors.map(op.getResults(), wide->getResults());
       } else {
-        builder.clone(op, scalars);
+        builder.clone(op, values.scalars);
       }
     }
-    return next;
+  }
+
+  void emitBranch(OpBuilder &builder, scf::IfOp branch, Lanes &values) {
+    SmallVector<Type> types;
+    for (Type type : branch.getResultTypes())
+      types.push_back(VectorType::get({values.width}, type));
+    auto wide = scf::IfOp::create(builder, branch.getLoc(), types,
+                                  values.scalars.lookupOrDefault(branch.getCondition()),
+                                  /*withElseRegion=*/true);
+    for (auto [from, to] : {std::pair(branch.thenBlock(), wide.thenBlock()),
+                            {branch.elseBlock(), wide.elseBlock()}}) {
+      OpBuilder inside = OpBuilder::atBlockEnd(to);
+      Lanes own = values; // what is made here is not there behind the branch
+      emitOps(inside, *from, own);
+      SmallVector<Value> results;
+      for (Value result : from->getTerminator()->getOperands())
+        results.push_back(getVector(inside, result, own));
+      scf::YieldOp::create(inside, branch.getLoc(), results);
+    }
+    values.vectors.map(branch.getResults(), wide.getResults());
   }
 
   Value emitLoad(OpBuilder &builder, memref::LoadOp load, IRMapping &scalars, int64_t width,
@@ -304,7 +316,7 @@ private:
         return lanesOfVectors;
     Value counter = scalars.lookup(loop.getInductionVar());
     for (int64_t lane = 0; lane < width; ++lane) {
-      if (isOff(mask, lane))
+      if (isLaneOff(mask, lane))
         continue;
       Value place = distances
                         ? offsetBy(builder, index, (*distances)[lane])
@@ -322,22 +334,17 @@ private:
     int64_t stride = *getStride(store.getIndices()[0], loop.getInductionVar());
     if (stride == 1 && !mask) {
       vector::StoreOp::create(builder, loc, value, store.getMemRef(), index);
-    } else if (stride == 1 && !isOff(mask, 1)) {
+    } else if (stride == 1 && !isLaneOff(mask, 1)) {
       // Never for one lane: LLVM 22 writes four bytes for it where i32 is truncated to i8.
       vector::MaskedStoreOp::create(builder, loc, store.getMemRef(), index, mask, value);
     } else {
       for (int64_t lane = 0; lane < width; ++lane)
-        if (!isOff(mask, lane)) {
+        if (!isLaneOff(mask, lane)) {
           Value element = vector::ExtractOp::create(builder, loc, value, ArrayRef<int64_t>{lane});
           memref::StoreOp::create(builder, loc, element, store.getMemRef(),
                                   offsetBy(builder, index, lane * stride));
         }
     }
-  }
-
-  static bool isOff(Value mask, int64_t lane) {
-    DenseElementsAttr lanes;
-    return mask && matchPattern(mask, m_Constant(&lanes)) && !lanes.getValues<bool>()[lane];
   }
 
   scf::ForOp loop;

@@ -227,6 +227,9 @@ void nameMlpExperts(ModelSpec &spec);
 /// The expert that all tokens go through: `name`.gate_proj, up_proj and down_proj of a layer.
 void nameSharedExpert(const ModelSpec &spec, LayerSpec &layer, const std::string &name);
 
+/// nameMlpExperts(), mlp.shared_expert beside them and its gate, mlp.shared_expert_gate.
+void nameGatedSharedExperts(ModelSpec &spec);
+
 /// nameMlpExperts(), mlp.shared_experts beside them and, where there is one, the router's bias
 /// mlp.gate.e_score_correction_bias; layers behind the last are surplus.
 void nameDeepSeekExperts(ModelSpec &spec);

@@ -187,6 +187,18 @@ void nameSharedExpert(const ModelSpec &spec, LayerSpec &layer, const std::string
   layer.down = named(".down_proj", size, hidden);
 }
 
+void nameGatedSharedExperts(ModelSpec &spec) {
+  nameMlpExperts(spec);
+  for (LayerSpec &layer : spec.layers) {
+    if (!layer.isSparse)
+      continue;
+    nameSharedExpert(spec, layer, "mlp.shared_expert");
+    layer.experts->sharedGate =
+        linear("mlp.shared_expert_gate", layer.path + ".mlp.shared_expert_gate", spec.hiddenSize, 1,
+               false);
+  }
+}
+
 void nameDeepSeekExperts(ModelSpec &spec) {
   nameMlpExperts(spec);
   spec.surplusBeginnings.push_back("model.layers." + std::to_string(spec.layers.size()) + ".");

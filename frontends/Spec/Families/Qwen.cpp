@@ -80,15 +80,7 @@ void qwen2MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
 
 void qwen2MoeNameTensors(ModelSpec &spec) {
   nameLlamaTensors(spec);
-  nameMlpExperts(spec);
-  for (LayerSpec &layer : spec.layers) {
-    if (!layer.isSparse)
-      continue;
-    nameSharedExpert(spec, layer, "mlp.shared_expert");
-    layer.experts->sharedGate =
-        linear("mlp.shared_expert_gate", layer.path + ".mlp.shared_expert_gate", spec.hiddenSize, 1,
-               false);
-  }
+  nameGatedSharedExperts(spec);
 }
 
 void qwen3MoeReadConfig(ConfigReader &config, ModelSpec &spec) {

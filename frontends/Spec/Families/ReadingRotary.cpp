@@ -23,6 +23,8 @@ void readType(ConfigReader &config, const char *what, ConfigReader &rope, Rotary
   };
   switch (rotary.type) {
   case RopeType::Default:
+    // Places in an image; a token of text has its position for each of them.
+    rope.ignore({"mrope_section", "mrope_interleaved"});
     break;
   case RopeType::Proportional:
     rotary.factor = rope.optionalPositive("factor");

@@ -56,7 +56,7 @@ func.func @product(%x: memref<64xf32>, %y: memref<64xf32>, %begin: index, %end: 
   return
 }
 
-// REMARK: branch{{.*}}a loop stays scalar: it branches inside
+// REMARK: branch{{.*}}a loop stays scalar: it stores inside of a branch
 func.func @branch(%x: memref<64xf32>, %on: i1, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -66,6 +66,25 @@ func.func @branch(%x: memref<64xf32>, %on: i1, %begin: index, %end: index) {
     scf.if %on {
       memref.store %one, %x[%i] : memref<64xf32>
     }
+  }
+  return
+}
+
+// REMARK: choose{{.*}}a loop stays scalar: it branches inside, each element by itself
+func.func @choose(%x: memref<64xf32>, %y: memref<64xf32>, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant 1.0 : f32
+  scf.for %i = %c0 to %c64 step %c1 {
+    %0 = memref.load %x[%i] : memref<64xf32>
+    %1 = arith.cmpf olt, %0, %one : f32
+    %2 = scf.if %1 -> f32 {
+      scf.yield %0 : f32
+    } else {
+      scf.yield %one : f32
+    }
+    memref.store %2, %y[%i] : memref<64xf32>
   }
   return
 }

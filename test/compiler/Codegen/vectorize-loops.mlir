@@ -4,6 +4,34 @@
 module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
 module @kernels {
 
+// A branch that all elements of the loop take alike is one of vectors.
+// CHECK-LABEL: func.func @branch
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c16{{.*}} step %c8
+// CHECK: %[[Y:.*]] = scf.if %arg2 -> (vector<8xf32>)
+// CHECK: %[[X:.*]] = vector.load %arg0[%[[I]]] : memref<16xf32>, vector<8xf32>
+// CHECK: scf.yield %[[X]] : vector<8xf32>
+// CHECK: else
+// CHECK: %[[ONE:.*]] = vector.broadcast %{{.*}} : f32 to vector<8xf32>
+// CHECK: scf.yield %[[ONE]] : vector<8xf32>
+// CHECK: vector.store %[[Y]], %arg1[%[[I]]]
+// REMARK: remark: {{.*}}Passed{{.*}}VectorizeLoops{{.*}}branch{{.*}}16 elements in vectors of 8, 1 at a time
+func.func @branch(%x: memref<16xf32>, %y: memref<16xf32>, %on: i1, %begin: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %one = arith.constant 1.0 : f32
+  scf.for %i = %c0 to %c16 step %c1 {
+    %0 = scf.if %on -> f32 {
+      %1 = memref.load %x[%i] : memref<16xf32>
+      scf.yield %1 : f32
+    } else {
+      scf.yield %one : f32
+    }
+    memref.store %0, %y[%i] : memref<16xf32>
+  }
+  return
+}
+
 // A main loop and the last four elements.
 // CHECK-LABEL: func.func @negate
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c16{{.*}} step %c8

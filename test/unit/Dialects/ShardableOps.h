@@ -46,7 +46,8 @@ func.func @rows(%x: !m, %w: !v, %g: !m, %ids: !ids, %dl: !r, %x3: tensor<4x2x6xf
 func.func @attention(%q: tensor<2x3x8x4xf64>, %k: tensor<2x5x4x4xf64>, %v: tensor<2x5x4x4xf64>, %start: tensor<2xi32>,
                      %first: tensor<2x3xi32>, %slopes: tensor<8xf64>, %lse: tensor<2x3x8xf64>, %seed: tensor<2xi32>,
                      %cos: tensor<9x2xf64>, %rows: tensor<2x3x4x4xf64>,
-                     %long: tensor<1x8x2x4xf64>, %later: tensor<1xi32>) {
+                     %long: tensor<1x8x2x4xf64>, %later: tensor<1xi32>,
+                     %values: tensor<2x3x8x8xf64>, %state: tensor<2x8x4x8xf64>) {
   %0:2 = sinter.attention %q, %k, %v, %start, %first, %slopes {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0>} : (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>, tensor<2xi32>, tensor<2x3xi32>, tensor<8xf64>) -> (tensor<2x3x8x4xf64>, tensor<2x3x8xf64>)
   %1 = sinter.attention %q, %k, %v, %seed {scale = 0.5, dropout = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0, 0>} : (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>, tensor<2xi32>) -> tensor<2x3x8x4xf64>
   %2:3 = sinter.attention_grad %q, %k, %v, %q, %lse, %lse, %slopes {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1, 0>} : (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>, tensor<2x3x8x4xf64>, tensor<2x3x8xf64>, tensor<2x3x8xf64>, tensor<8xf64>) -> (tensor<2x3x8x4xf64>, tensor<2x5x4x4xf64>, tensor<2x5x4x4xf64>)
@@ -56,6 +57,8 @@ func.func @attention(%q: tensor<2x3x8x4xf64>, %k: tensor<2x5x4x4xf64>, %v: tenso
   %8 = sinter.attention %long, %long, %long, %later {scale = 0.5, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<1x8x2x4xf64>, tensor<1x8x2x4xf64>, tensor<1x8x2x4xf64>, tensor<1xi32>) -> tensor<1x8x2x4xf64>
   %9 = sinter.rotary %long, %cos, %cos, %later : (tensor<1x8x2x4xf64>, tensor<9x2xf64>, tensor<9x2xf64>, tensor<1xi32>) -> tensor<1x8x2x4xf64>
   %3 = sinter.rotary %q, %cos, %cos, %start : (tensor<2x3x8x4xf64>, tensor<9x2xf64>, tensor<9x2xf64>, tensor<2xi32>) -> tensor<2x3x8x4xf64>
+  %10:2 = sinter.linear_attention %rows, %rows, %values, %lse, %lse, %state, %start, %start {scale = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1>} : (tensor<2x3x4x4xf64>, tensor<2x3x4x4xf64>, tensor<2x3x8x8xf64>, tensor<2x3x8xf64>, tensor<2x3x8xf64>, tensor<2x8x4x8xf64>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2x3x8x8xf64>, tensor<2x8x4x8xf64>)
+  %11 = sinter.linear_attention %rows, %rows, %values, %lse, %lse {scale = 0.5, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0>} : (tensor<2x3x4x4xf64>, tensor<2x3x4x4xf64>, tensor<2x3x8x8xf64>, tensor<2x3x8xf64>, tensor<2x3x8xf64>) -> tensor<2x3x8x8xf64>
   %4 = sinter.cache_append %k, %rows, %start, %start : (tensor<2x5x4x4xf64>, tensor<2x3x4x4xf64>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x5x4x4xf64>
   return
 }

@@ -119,6 +119,17 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Own, ConfigError,
     testing::Values(
+        BadConfig{R"({"model_type": "qwen3_5_text", "layer_types": ["full_attention"]})",
+                  "'layer_types': it has 1 entries for 2 layers"},
+        BadConfig{R"({"model_type": "qwen3_5_text",
+                      "layer_types": ["full_attention", "sliding_attention"]})",
+                  "'sliding_attention' is not supported; use 'linear_attention'"},
+        BadConfig{R"({"model_type": "qwen3_5_text", "linear_num_value_heads": 24})",
+                  "'linear_num_value_heads': the 16 key heads do not divide its 24"},
+        BadConfig{R"({"model_type": "qwen3_5_text", "attn_output_gate": false})",
+                  "'attn_output_gate': only true"},
+        BadConfig{R"({"model_type": "qwen3_5_text", "mlp_only_layers": [1]})",
+                  "'mlp_only_layers': models of this type have no experts"},
         BadConfig{R"({"model_type": "sinter", "hidden_activation": "gelu"})",
                   "'hidden_activation': it is not known"},
         BadConfig{R"({"model_type": "sinter", "mlp_type": "moe"})", "'mlp_type': it is \"moe\""},

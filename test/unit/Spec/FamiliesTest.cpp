@@ -66,6 +66,35 @@ TEST(Families, ExpertsWithTensorsOfTheirOwn) {
   EXPECT_FALSE(needs(spec, "model.layers.3.mlp.up_proj.weight", {48, 32}));
 }
 
+TEST(Families, LinearAttentionInThreeOfFourLayers) {
+  std::string sizes = R"("linear_num_key_heads": 2, "linear_num_value_heads": 6, "head_dim": 20,
+      "linear_key_head_dim": 5, "linear_value_head_dim": 7)";
+  ModelSpec spec = parse(config("qwen3_5_text", sizes + R"(, "rope_parameters": {"rope_type":
+      "default", "partial_rotary_factor": 0.5, "mrope_section": [2, 2, 1], "mrope_interleaved": true})"));
+  ASSERT_EQ(spec.layers.size(), 4U);
+  EXPECT_TRUE(spec.hasLinearAttention());
+  EXPECT_EQ(spec.rotaries.front().getWidth(), 10);
+  std::string stem = "model.layers.2.linear_attn.";
+  EXPECT_TRUE(needs(spec, stem + "in_proj_qkv.weight", {62, 32}));
+  EXPECT_TRUE(needs(spec, stem + "in_proj_a.weight", {6, 32}));
+  EXPECT_TRUE(needs(spec, stem + "conv1d.weight", {62, 1, 4}));
+  EXPECT_TRUE(needs(spec, stem + "A_log", {6}));
+  EXPECT_TRUE(needs(spec, stem + "norm.weight", {7}));
+  EXPECT_TRUE(needs(spec, stem + "out_proj.weight", {32, 42}));
+  EXPECT_FALSE(needs(spec, "model.layers.2.self_attn.q_proj.weight", {160, 32}));
+  // Queries, and a gate of each component.
+  EXPECT_TRUE(needs(spec, "model.layers.3.self_attn.q_proj.weight", {160, 32}));
+  EXPECT_FALSE(needs(spec, "model.layers.3.linear_attn.A_log", {6}));
+  EXPECT_TRUE(spec.isKnownSurplus("mtp.layers.0.mlp.up_proj.weight"));
+
+  spec = parse(config("qwen3_next", sizes + R"(, "num_experts": 5, "moe_intermediate_size": 20,
+      "shared_expert_intermediate_size": 24, "num_experts_per_tok": 2)"));
+  EXPECT_TRUE(needs(spec, stem + "in_proj_qkvz.weight", {104, 32}));
+  EXPECT_TRUE(needs(spec, stem + "in_proj_ba.weight", {12, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.2.mlp.shared_expert_gate.weight", {1, 32}));
+  EXPECT_TRUE(spec.routing.normalizes);
+}
+
 TEST(Families, ExpertsInSomeLayers) {
   ModelSpec spec = parse(config("qwen2_moe", R"("num_experts": 5, "moe_intermediate_size": 20,
       "shared_expert_intermediate_size": 24, "decoder_sparse_step": 2, "mlp_only_layers": [3],

@@ -792,7 +792,21 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "pad_token_id": 154820, "q_lora_rank": 768, "qk_nope_head_dim": 192,
           "qk_rope_head_dim": 64, "rms_norm_eps": 1e-05, "rope_theta": 1000000,
           "routed_scaling_factor": 1.8, "tie_word_embeddings": false, "topk_group": 1,
-          "topk_method": "noaux_tc", "v_head_dim": 256, "vocab_size": 154880})"}),
+          "topk_method": "noaux_tc", "v_head_dim": 256, "vocab_size": 154880})"},
+                                         Published{"qwen3_next_80b", 79'674'391'296, R"({
+          "architectures": ["Qwen3NextForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "bos_token_id": 151643, "decoder_sparse_step": 1,
+          "eos_token_id": 151645, "full_attention_interval": 4, "head_dim": 256,
+          "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+          "intermediate_size": 5120, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
+          "linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_value_head_dim": 128,
+          "max_position_embeddings": 262144, "mlp_only_layers": [], "model_type": "qwen3_next",
+          "moe_intermediate_size": 512, "norm_topk_prob": true, "num_attention_heads": 16,
+          "num_experts": 512, "num_experts_per_tok": 10, "num_hidden_layers": 48,
+          "num_key_value_heads": 2, "output_router_logits": false, "partial_rotary_factor": 0.25,
+          "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 10000000,
+          "router_aux_loss_coef": 0.001, "shared_expert_intermediate_size": 512,
+          "tie_word_embeddings": false, "use_cache": true, "vocab_size": 151936})"}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace

@@ -1,0 +1,20 @@
+//===- LinearAttention.h - Layers that keep a matrix a head -----*- C++ -*-===//
+#pragma once
+
+#include "frontends/Graph/ModelParts.h"
+
+namespace sinter {
+
+/// Where a chunk of tokens stands in its sequence, `[batch]` each; null for whole sequences.
+struct ChunkPlace {
+  mlir::Value start, count;
+};
+
+/// A layer's linear attention up to its output product (ModelSpec.h), and its states.
+/// @param x f32 `[batch, tokens, hidden]`
+/// @param index the layer's
+/// @return f32 `[batch, tokens, value heads, value size]`
+mlir::Value buildLinearAttention(ModelParts &parts, mlir::Value x, const LayerSpec &layer,
+                                 size_t index, const ChunkPlace &place);
+
+} // namespace sinter

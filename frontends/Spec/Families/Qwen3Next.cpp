@@ -1,0 +1,155 @@
+// Qwen3-Next and Qwen3.5: linear attention by the gated delta rule in three of four layers; in the
+// others attention whose heads are scaled by a gate, with norms of Q and K and a quarter of each
+// head rotated. Norms' factors are 1 + weight. Qwen3-Next has experts and a shared one with a gate,
+// and its linear attention's projections side by side in two tensors.
+
+#include "frontends/Spec/Families/Family.h"
+
+namespace sinter {
+namespace {
+
+/// layer_types, or full_attention_interval: every how many layers there is full attention.
+void readLinearLayers(ConfigReader &config, ModelSpec &spec) {
+  int64_t interval = config.size("full_attention_interval", 4);
+  std::optional<std::vector<std::string>> types = config.texts("layer_types");
+  if (types && types->size() != spec.layers.size())
+    return config.mistake("layer_types",
+                          "it has " + std::to_string(types->size()) + " entries for " +
+                              std::to_string(spec.layers.size()) + " layers",
+                          "");
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    if (types && (*types)[i] != "linear_attention" && (*types)[i] != "full_attention")
+      config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
+                     "use 'linear_attention' or 'full_attention'");
+    spec.layers[i].isLinear =
+        types ? (*types)[i] == "linear_attention" : (static_cast<int64_t>(i) + 1) % interval != 0;
+  }
+}
+
+void readHybrid(ConfigReader &config, ModelSpec &spec, int64_t kvHeads) {
+  readLlama(config, spec,
+            {.positions = 32768, .kvHeads = kvHeads, .headDim = 256, .partial = 0.25, .eps = 1e-6});
+  readLinearLayers(config, spec);
+  spec.normUnitOffset = spec.queryKeyNorm = true;
+  spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
+  config.requireFlag("attn_output_gate", true);
+  spec.linearKeyHeads = config.size("linear_num_key_heads", 16);
+  spec.linearValueHeads = config.size("linear_num_value_heads", 32);
+  spec.linearKeySize = config.size("linear_key_head_dim", 128);
+  spec.linearValueSize = config.size("linear_value_head_dim", 128);
+  spec.convolutionWidth = config.size("linear_conv_kernel_dim", 4);
+  if (spec.linearValueHeads % spec.linearKeyHeads != 0)
+    config.mistake("linear_num_value_heads",
+                   "the " + std::to_string(spec.linearKeyHeads) + " key heads do not divide its " +
+                       std::to_string(spec.linearValueHeads),
+                   "");
+  // The type that a state is kept in, f32 here; layers that guess further tokens, which are not
+  // read.
+  config.ignore({"mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"});
+}
+
+/// All tensors but those of experts; `nameProjections` gives a layer its linear attention's
+/// projections.
+void nameHybrid(ModelSpec &spec, void (*nameProjections)(const ModelSpec &, const std::string &,
+                                                         LinearAttentionSpec &)) {
+  nameLlamaTensors(spec);
+  nameHeadNorms(spec);
+  spec.surplusBeginnings.push_back("mtp.");
+  int64_t hidden = spec.hiddenSize, heads = spec.heads, width = spec.headDim;
+  for (LayerSpec &layer : spec.layers) {
+    if (!layer.isLinear) {
+      auto part = [&](const char *name, int64_t begin) {
+        WeightRef ref{.tensorOut = 2 * heads * width,
+                      .begin = begin,
+                      .count = width,
+                      .groups = heads,
+                      .stride = 2 * width};
+        return linearPart(name, layer.path + ".self_attn.q_proj", hidden, ref, spec.qkvBias);
+      };
+      layer.query = part("self_attn.q_proj.q", 0);
+      layer.attentionGate = part("self_attn.q_proj.gate", width);
+      continue;
+    }
+    std::string stem = layer.path + ".linear_attn";
+    layer.query = layer.key = layer.value = {};
+    layer.queryNorm = layer.keyNorm = std::nullopt;
+    layer.output = linear("linear_attn.out_proj", stem + ".out_proj",
+                          spec.linearValueHeads * spec.linearValueSize, hidden, false);
+    LinearAttentionSpec &linear = layer.linear.emplace();
+    nameProjections(spec, stem, linear);
+    linear.convolution = stem + ".conv1d.weight";
+    linear.logDecay = stem + ".A_log";
+    linear.decayBias = stem + ".dt_bias";
+    linear.norm = {"linear_attn.norm", stem + ".norm.weight", "", spec.linearValueSize};
+  }
+}
+
+/// in_proj_qkv, with all of Q, then K, then V; in_proj_z, in_proj_b and in_proj_a.
+void nameSplitProjections(const ModelSpec &spec, const std::string &stem,
+                          LinearAttentionSpec &linear) {
+  int64_t keys = spec.linearKeyHeads * spec.linearKeySize,
+          values = spec.linearValueHeads * spec.linearValueSize;
+  auto part = [&](const char *name, int64_t begin, int64_t count) {
+    WeightRef ref{.tensorOut = 2 * keys + values, .begin = begin, .count = count};
+    return linearPart(name, stem + ".in_proj_qkv", spec.hiddenSize, ref, false);
+  };
+  auto whole = [&](const std::string &name, int64_t out) {
+    return sinter::linear("linear_attn." + name, stem + "." + name, spec.hiddenSize, out, false);
+  };
+  linear.query = part("linear_attn.in_proj_qkv.q", 0, keys);
+  linear.key = part("linear_attn.in_proj_qkv.k", keys, keys);
+  linear.value = part("linear_attn.in_proj_qkv.v", 2 * keys, values);
+  linear.gate = whole("in_proj_z", values);
+  linear.beta = whole("in_proj_b", spec.linearValueHeads);
+  linear.decay = whole("in_proj_a", spec.linearValueHeads);
+}
+
+/// in_proj_qkvz and in_proj_ba, with what belongs to a key head side by side.
+void nameGroupedProjections(const ModelSpec &spec, const std::string &stem,
+                            LinearAttentionSpec &linear) {
+  int64_t groups = spec.linearKeyHeads, heads = spec.linearValueHeads / groups;
+  int64_t keys = spec.linearKeySize, values = heads * spec.linearValueSize;
+  auto part = [&](const std::string &tensor, const char *suffix, int64_t stride, int64_t begin,
+                  int64_t count) {
+    WeightRef ref{.tensorOut = groups * stride,
+                  .begin = begin,
+                  .count = count,
+                  .groups = groups,
+                  .stride = stride};
+    return linearPart("linear_attn." + tensor + suffix, stem + "." + tensor, spec.hiddenSize, ref,
+                      false);
+  };
+  int64_t stride = 2 * (keys + values);
+  linear.query = part("in_proj_qkvz", ".q", stride, 0, keys);
+  linear.key = part("in_proj_qkvz", ".k", stride, keys, keys);
+  linear.value = part("in_proj_qkvz", ".v", stride, 2 * keys, values);
+  linear.gate = part("in_proj_qkvz", ".z", stride, 2 * keys + values, values);
+  linear.beta = part("in_proj_ba", ".b", 2 * heads, 0, heads);
+  linear.decay = part("in_proj_ba", ".a", 2 * heads, heads, heads);
+}
+
+} // namespace
+
+void qwen35ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readHybrid(config, spec, 4);
+  if (!config.numbers("mlp_only_layers").empty())
+    config.mistake("mlp_only_layers", "models of this type have no experts", "remove it");
+}
+
+void qwen35NameTensors(ModelSpec &spec) { nameHybrid(spec, nameSplitProjections); }
+
+void qwen3NextReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readHybrid(config, spec, 2);
+  readExperts(config, spec, {"num_experts", "num_local_experts"}, 512, 10);
+  readSparseLayers(config, spec, 512);
+  spec.routing.normalizes = config.flag("norm_topk_prob", true);
+  spec.sharedExpertSize = config.size("shared_expert_intermediate_size", 512);
+  spec.sharedExpertGate = true;
+}
+
+void qwen3NextNameTensors(ModelSpec &spec) {
+  nameHybrid(spec, nameGroupedProjections);
+  nameGatedSharedExperts(spec);
+}
+
+} // namespace sinter
