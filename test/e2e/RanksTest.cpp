@@ -103,7 +103,8 @@ TEST_P(ManyRanks, TwoStages) { expectSameBits(2, "pipeline=2", DType::F32); }
 TEST_P(ManyRanks, FourAlongTensorInBf16) { expectSameBits(4, "tensor=4", DType::BF16); }
 
 INSTANTIATE_TEST_SUITE_P(Models, ManyRanks,
-                         testing::Values("gpt2", "llama", "gemma2", "sinter-mixed", "wide-llama"),
+                         testing::Values("gpt2", "llama", "gemma2", "sinter-mixed", "wide-llama",
+                                         "qwen3_5"),
                          testName);
 
 /// Experts in tensors of their own, in one with gates above ups, in one where they take turns, as
@@ -120,7 +121,8 @@ TEST_P(ExpertsOnRanks, TwoStagesOfTwoInBf16) {
 
 INSTANTIATE_TEST_SUITE_P(Models, ExpertsOnRanks,
                          testing::Values("mixtral", "granitemoe", "gpt_oss", "gpt_oss-mxfp4",
-                                         "qwen2_moe", "deepseek_v2", "sinter-experts"),
+                                         "qwen2_moe", "deepseek_v2", "sinter-experts",
+                                         "qwen3_next"),
                          testName);
 
 class RowsOnRanks : public Ranks {};
@@ -131,7 +133,8 @@ TEST_P(RowsOnRanks, TwoStagesOfTwoInBf16) { expectSameBits(4, "tensor=2,pipeline
 TEST_P(RowsOnRanks, TwoAlongContextInBf16) { expectSameBits(2, "context=2", DType::BF16); }
 TEST_P(RowsOnRanks, FourAlongRowsAndColumnsInBf16) { expectSameBits(4, "tensor=2x2", DType::BF16); }
 
-INSTANTIATE_TEST_SUITE_P(Models, RowsOnRanks, testing::Values("gpt2", "llama", "gemma2"), testName);
+INSTANTIATE_TEST_SUITE_P(Models, RowsOnRanks, testing::Values("gpt2", "llama", "gemma2", "qwen3_5"),
+                         testName);
 
 class DepthOnRanks : public Ranks {};
 
