@@ -135,9 +135,9 @@ def SeedShardingsPass : Pass<"sinter-seed-shardings", "mlir::ModuleOp"> {
 
     Along `tensor`: a matrix that products read, or each of experts', is split by the columns of their
     results, with the scales and minima of these, by rows where it is a table that is looked up in,
-    too, and a KV cache by heads, where they divide. So it is where a formula of weights alone stands
-    between, as one that rounds them; of a parameter that is several matrices it is these that are
-    split.
+    too, and a KV cache or a recurrent state by heads, where they divide. So it is where a formula of
+    weights alone stands between, as one that rounds them; of a parameter that is several matrices it
+    is these that are split.
 
     Along `context`: the tokens of a sequence. Parameters are whole; the gradient of a matrix that is
     whole, and what an optimizer keeps of it, are split by the dimension that it can be made in parts

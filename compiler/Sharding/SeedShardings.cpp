@@ -253,6 +253,8 @@ private:
   /// Splits a KV cache by heads.
   void splitCache(func::FuncOp function, DictionaryAttr attributes, RankedTensorType type,
                   Dims dims) const {
+    if (findRole(attributes) == Role::Recurrent)
+      return splitRecurrent(type, dims);
     if (findRole(attributes) != Role::KvCache)
       return;
     for (StringRef axis : getSplitAxes())
@@ -264,6 +266,14 @@ private:
             << remark::add("every rank has all of a KV cache and computes all of its attention: "
                            "{0} heads of keys do not divide over {1} ranks of the axis {2}",
                            type.getDimSize(2), grid.getSize(axis), axis);
+  }
+
+  /// Splits what a layer keeps in place of a cache: matrices by heads, tokens by channels.
+  void splitRecurrent(RankedTensorType type, Dims dims) const {
+    int64_t dim = type.getRank() == 4 ? 1 : type.getRank() - 1;
+    for (StringRef axis : getSplitAxes())
+      if (grid.getSize(axis) > 1 && type.getDimSize(dim) % grid.getSize(axis) == 0)
+        addAxis(axis, type, dims, dim);
   }
 
   /// The axes along which the ranks share what one op computes.

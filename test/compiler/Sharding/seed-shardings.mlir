@@ -247,3 +247,21 @@ module attributes {sinter.grid = #sinter.grid<tensor = 3>} {
     return %5, %6, %7, %8 : tensor<4x8xf32>, tensor<4x2xf32>, tensor<6x8xf32>, tensor<2x8x6xf32>
   }
 }
+
+// -----
+
+// What a layer keeps in place of a cache: a matrix a head by heads, tokens by channels.
+// CHECK-LABEL: func.func @recur(
+// CHECK-SAME: %arg0: tensor<1x4x6x5xf32> {sinter.role = #sinter.role<recurrent>, sinter.sharding = #sinter.sharding<{{\[\[\], \["tensor"\], \[\], \[\]\]}}>, sinter.state = "heads"}
+// CHECK-SAME: %arg1: tensor<1x3x8xf32> {sinter.role = #sinter.role<recurrent>, sinter.sharding = #sinter.sharding<{{\[\[\], \[\], \["tensor"\]\]}}>, sinter.state = "tokens"}
+// CHECK-SAME: %arg2: tensor<1x3x7xf32> {sinter.role = #sinter.role<recurrent>, sinter.state = "odd"}
+module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
+  func.func @recur(%heads: tensor<1x4x6x5xf32> {sinter.state = "heads", sinter.role = #sinter.role<recurrent>},
+                   %tokens: tensor<1x3x8xf32> {sinter.state = "tokens", sinter.role = #sinter.role<recurrent>},
+                   %odd: tensor<1x3x7xf32> {sinter.state = "odd", sinter.role = #sinter.role<recurrent>})
+      -> (tensor<1x4x6x5xf32> {sinter.state = "heads"}, tensor<1x3x8xf32> {sinter.state = "tokens"},
+          tensor<1x3x7xf32> {sinter.state = "odd"})
+      attributes {sinter.entry} {
+    return %heads, %tokens, %odd : tensor<1x4x6x5xf32>, tensor<1x3x8xf32>, tensor<1x3x7xf32>
+  }
+}
