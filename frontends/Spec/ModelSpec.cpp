@@ -117,7 +117,8 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       if (!layer.experts->scales.empty())
         list.add(layer.experts->scales, {expertCount}, {1, 0});
       if (!layer.experts->routerBias.empty())
-        list.add(layer.experts->routerBias, layer.experts->getBiasShape(expertCount), {});
+        list.add(layer.experts->routerBias, layer.experts->getBiasShape(expertCount), {},
+                 /*isFixed=*/true);
       for (const ExpertsSpec::Expert &expert : layer.experts->experts) {
         list.addLinear(expert.gate);
         list.addLinear(expert.up);

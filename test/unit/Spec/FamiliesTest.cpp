@@ -373,6 +373,10 @@ TEST(Families, DeepSeekCachesALatentVector) {
   EXPECT_TRUE(needs(spec, stem + "q_b_proj.weight", {64, 18}));
   EXPECT_TRUE(needs(spec, stem + "kv_a_proj_with_mqa.weight", {20, 32}));
   EXPECT_TRUE(needs(spec, stem + "kv_b_proj.weight", {88, 14}));
+  // What experts are chosen by beside their scores is not trained, nor does it decay.
+  const std::string bias = "model.layers.3.mlp.gate.e_score_correction_bias";
+  for (const ParameterInfo &parameter : spec.getParameters())
+    EXPECT_EQ(parameter.isFixed, parameter.name == bias) << parameter.name;
   EXPECT_TRUE(needs(spec, stem + "o_proj.weight", {32, 48}));
   EXPECT_FALSE(needs(spec, stem + "k_proj.weight", {64, 32}));
   EXPECT_EQ(spec.rotaries.front().dim, 6);
