@@ -11,7 +11,7 @@ namespace {
 struct Published {
   const char *name;
   int64_t parameters;
-  const char *config;
+  std::string config;
 };
 
 void PrintTo(const Published &model, std::ostream *out) { *out << model.name; }
@@ -23,6 +23,19 @@ TEST_P(PublishedConfig, HasItsParameters) {
   ASSERT_TRUE(spec) << spec.error().message();
   EXPECT_EQ(spec->getParameterCount(), GetParam().parameters);
 }
+
+/// What the configs of Gemma 4 have in common.
+const std::string gemma4 = R"({
+          "architectures": ["Gemma4ForConditionalGeneration"], "audio_config": {"hidden_size": 1024},
+          "boi_token_id": 255999, "image_token_id": 258880, "model_type": "gemma4",
+          "vision_config": {"hidden_size": 768}, "text_config": {"dtype": "bfloat16",
+          "eos_token_id": 1, "final_logit_softcapping": 30.0, "global_head_dim": 512, "head_dim": 256,
+          "hidden_activation": "gelu_pytorch_tanh", "initializer_range": 0.02,
+          "max_position_embeddings": 131072, "model_type": "gemma4_text", "pad_token_id": 0,
+          "rms_norm_eps": 1e-06, "rope_parameters": {"full_attention":
+          {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
+          "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}, "tie_word_embeddings":
+          true, "use_cache": true, "vocab_size": 262144, "vocab_size_per_layer_input": 262144,)";
 
 INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
                          testing::Values(Published{"gpt2", 124'439'808, R"({
@@ -688,17 +701,7 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16,
           "query_pre_attn_scalar": 168, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
           "sliding_window": 1024}, "vision_config": {"hidden_size": 1152}})"},
-                                         Published{"gemma_4_e2b", 4'628'569'379, R"({
-          "architectures": ["Gemma4ForConditionalGeneration"], "audio_config": {"hidden_size": 1024},
-          "boi_token_id": 255999, "image_token_id": 258880, "model_type": "gemma4",
-          "vision_config": {"hidden_size": 768}, "text_config": {"dtype": "bfloat16",
-          "eos_token_id": 1, "final_logit_softcapping": 30.0, "global_head_dim": 512, "head_dim": 256,
-          "hidden_activation": "gelu_pytorch_tanh", "initializer_range": 0.02,
-          "max_position_embeddings": 131072, "model_type": "gemma4_text", "pad_token_id": 0,
-          "rms_norm_eps": 1e-06, "rope_parameters": {"full_attention":
-          {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
-          "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}, "tie_word_embeddings":
-          true, "use_cache": true, "vocab_size": 262144, "vocab_size_per_layer_input": 262144,
+                                         Published{"gemma_4_e2b", 4'628'569'379, gemma4 + R"(
           "attention_k_eq_v": false, "enable_moe_block": false,
           "hidden_size": 1536, "hidden_size_per_layer_input": 256, "intermediate_size": 6144,
           "layer_types": [
@@ -715,49 +718,19 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedConfig,
           "num_hidden_layers": 35, "num_key_value_heads": 1, "num_kv_shared_layers": 20,
           "sliding_window": 512, "top_k_experts": null, "use_bidirectional_attention": null,
           "use_double_wide_mlp": true}})"},
-                                         Published{"gemma_4_e4b", 7'463'013'418, R"({
-          "architectures": ["Gemma4ForConditionalGeneration"], "audio_config": {"hidden_size": 1024},
-          "boi_token_id": 255999, "image_token_id": 258880, "model_type": "gemma4",
-          "vision_config": {"hidden_size": 768}, "text_config": {"dtype": "bfloat16",
-          "eos_token_id": 1, "final_logit_softcapping": 30.0, "global_head_dim": 512, "head_dim": 256,
-          "hidden_activation": "gelu_pytorch_tanh", "initializer_range": 0.02,
-          "max_position_embeddings": 131072, "model_type": "gemma4_text", "pad_token_id": 0,
-          "rms_norm_eps": 1e-06, "rope_parameters": {"full_attention":
-          {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
-          "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}, "tie_word_embeddings":
-          true, "use_cache": true, "vocab_size": 262144, "vocab_size_per_layer_input": 262144,
+                                         Published{"gemma_4_e4b", 7'463'013'418, gemma4 + R"(
           "attention_k_eq_v": false, "enable_moe_block": false,
           "hidden_size": 2560, "hidden_size_per_layer_input": 256, "intermediate_size": 10240,
           "num_attention_heads": 8, "num_global_key_value_heads": null, "num_hidden_layers": 42,
           "num_key_value_heads": 2, "num_kv_shared_layers": 18, "sliding_window": 512,
           "use_double_wide_mlp": false}})"},
-                                         Published{"gemma_4_31b", 30'697'345'340, R"({
-          "architectures": ["Gemma4ForConditionalGeneration"], "audio_config": {"hidden_size": 1024},
-          "boi_token_id": 255999, "image_token_id": 258880, "model_type": "gemma4",
-          "vision_config": {"hidden_size": 768}, "text_config": {"dtype": "bfloat16",
-          "eos_token_id": 1, "final_logit_softcapping": 30.0, "global_head_dim": 512, "head_dim": 256,
-          "hidden_activation": "gelu_pytorch_tanh", "initializer_range": 0.02,
-          "max_position_embeddings": 131072, "model_type": "gemma4_text", "pad_token_id": 0,
-          "rms_norm_eps": 1e-06, "rope_parameters": {"full_attention":
-          {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
-          "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}, "tie_word_embeddings":
-          true, "use_cache": true, "vocab_size": 262144, "vocab_size_per_layer_input": 262144,
+                                         Published{"gemma_4_31b", 30'697'345'340, gemma4 + R"(
           "attention_k_eq_v": true, "enable_moe_block": false,
           "hidden_size": 5376, "hidden_size_per_layer_input": 0, "intermediate_size": 21504,
           "num_attention_heads": 32, "num_global_key_value_heads": 4, "num_hidden_layers": 60,
           "num_key_value_heads": 16, "num_kv_shared_layers": 0, "sliding_window": 1024,
           "use_bidirectional_attention": "vision", "use_double_wide_mlp": false}})"},
-                                         Published{"gemma_4_26b_a4b", 25'233'141'790, R"({
-          "architectures": ["Gemma4ForConditionalGeneration"], "audio_config": {"hidden_size": 1024},
-          "boi_token_id": 255999, "image_token_id": 258880, "model_type": "gemma4",
-          "vision_config": {"hidden_size": 768}, "text_config": {"dtype": "bfloat16",
-          "eos_token_id": 1, "final_logit_softcapping": 30.0, "global_head_dim": 512, "head_dim": 256,
-          "hidden_activation": "gelu_pytorch_tanh", "initializer_range": 0.02,
-          "max_position_embeddings": 131072, "model_type": "gemma4_text", "pad_token_id": 0,
-          "rms_norm_eps": 1e-06, "rope_parameters": {"full_attention":
-          {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
-          "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}, "tie_word_embeddings":
-          true, "use_cache": true, "vocab_size": 262144, "vocab_size_per_layer_input": 262144,
+                                         Published{"gemma_4_26b_a4b", 25'233'141'790, gemma4 + R"(
           "attention_k_eq_v": true, "enable_moe_block": true,
           "hidden_size": 2816, "hidden_size_per_layer_input": null, "intermediate_size": 2112,
           "moe_intermediate_size": 704, "num_attention_heads": 16, "num_experts": 128,
