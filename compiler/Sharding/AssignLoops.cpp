@@ -4,6 +4,7 @@
 #include "mlir/IR/Remarks.h"
 #include "runtime/Format/PipelineStages.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <limits>
 
 using namespace mlir;
 using namespace sinter;

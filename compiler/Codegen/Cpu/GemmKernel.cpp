@@ -36,12 +36,12 @@
 // Weight-only integers become the numbers that they stand for, in f32: in a strip for several tiles
 // of rows, in registers for one. Few rows multiply them as integers (FixedPointRows.h), and what a
 // group of them sums up to is multiplied by their scale once. To make a row fixed point takes a
-// tenth of what a block of columns does, so an item has several blocks, fewer
-// from round to round: little is waited for at the end. One tile of rows asks ahead
-// for the lines of integers that take so many instructions that too few lines would be on their way
-// from memory (a fifth faster on Zen 3). Where the processor sees streams itself and VNNI
-// multiplies, those are integers of 4 bits by rows in fixed point: by rows of bytes, or of 8 bits,
-// asking costs more than it brings (a fifth of W4A8 on Zen 4).
+// tenth of what a block of columns does, so an item has several blocks, fewer from round to round:
+// little is waited for at the end. One tile of rows asks ahead for the lines of integers that take
+// so many instructions that too few lines would be on their way from memory (a fifth faster on Zen
+// 3). Where the processor sees streams itself and VNNI multiplies, those are integers of 4 bits by
+// rows in fixed point: by rows of bytes, or of 8 bits, asking costs more than it brings (a fifth of
+// W4A8 on Zen 4).
 //
 // So do numbers of e4m3 (VectorBuilder::widenE4M3), but few rows multiply them in f32: lifted
 // (LhsScratch.h), so that a number takes no product to be what it stands for.

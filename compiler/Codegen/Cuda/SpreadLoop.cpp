@@ -79,6 +79,14 @@ public:
   }
 
 private:
+  /// An op that chooses, the same for all lanes, between loads whose elements are all converted
+  /// alike: of several tensors side by side, the one that the lanes are in.
+  struct RowChoice {
+    scf::IfOp op;
+    SmallVector<memref::LoadOp> loads;
+    SmallVector<Operation *> conversions; ///< of the first load's element, in order
+  };
+
   /// What `emitBody` emits and carries on, under the condition that an element is below a bound.
   SmallVector<Value> emitBelow(Value element, int64_t bound, ValueRange carried,
                                llvm::function_ref<SmallVector<Value>()> emitBody) {
@@ -139,7 +147,7 @@ private:
     // Where elements only move, so does their vector. What the others store the lanes make.
     SmallVector<Value> initial(carried), rows;
     for (memref::StoreOp store : vectors.stores) {
-      rows.push_back(findMoved(store, loaded));
+      rows.push_back(findMoved(store, loaded, vectors.choices));
       if (!rows.back())
         initial.push_back(ub::PoisonOp::create(
             builder, loc, VectorType::get({lanes}, store.getValueToStore().getType())));
@@ -190,12 +198,21 @@ private:
   }
 
   /// The vector, of those that are loaded, that a store moves as it is; null where there is none.
-  static Value findMoved(memref::StoreOp store, const llvm::MapVector<Operation *, Value> &loaded) {
+  static Value findMoved(memref::StoreOp store, const llvm::MapVector<Operation *, Value> &loaded,
+                         ArrayRef<RowChoice> choices) {
     Value element = store.getValueToStore();
     Operation *source = element.getDefiningOp();
-    // A chosen element was widened, as in cloneBody().
-    if (auto narrow = dyn_cast_or_null<arith::TruncFOp>(source))
+    auto narrow = dyn_cast_or_null<arith::TruncFOp>(source);
+    if (narrow)
       source = narrow.getIn().getDefiningOp();
+    // A chosen element that was widened is stored as it was, as in cloneBody(); what was narrowed
+    // and then widened was rounded.
+    const auto *choice =
+        llvm::find_if(choices, [&](const RowChoice &each) { return each.op == source; });
+    if (choice != choices.end() && !(narrow ? llvm::hasSingleElement(choice->conversions) &&
+                                                  isa<arith::ExtFOp>(choice->conversions.front())
+                                            : choice->conversions.empty()))
+      return {};
     Value row = loaded.lookup(source);
     return row && getElementTypeOrSelf(row) == element.getType() ? row : Value();
   }
@@ -241,14 +258,6 @@ private:
     else
       cast<memref::StoreOp>(op).getIndicesMutable().assign(index);
   }
-
-  /// An op that chooses, the same for all lanes, between loads whose elements are all converted
-  /// alike: of several tensors side by side, the one that the lanes are in.
-  struct RowChoice {
-    scf::IfOp op;
-    SmallVector<memref::LoadOp> loads;
-    SmallVector<Operation *> conversions; ///< of the first load's element, in order
-  };
 
   struct VectorAccesses {
     SmallVector<memref::LoadOp> loads;

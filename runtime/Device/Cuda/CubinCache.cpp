@@ -1,6 +1,7 @@
 #include "runtime/Device/Cuda/CubinCache.h"
 #include "runtime/Base/ContentHash.h"
 #include "runtime/Base/MappedFile.h"
+#include <algorithm>
 #include <charconv>
 #include <numeric>
 

@@ -5,6 +5,7 @@ func.func private @sum(%x: tensor<3x1024xf32>) -> tensor<3xf32> attributes {sint
 func.func private @rest(%x: tensor<3x1027xf32>) -> tensor<3xf32> attributes {sinter.grid = 3 : i64, sinter.block = 128 : i64, sinter.shared = 0 : i64}
 func.func private @tail(%x: tensor<3x65xf32>) -> tensor<3x65xf32> attributes {sinter.grid = 2 : i64, sinter.block = 64 : i64, sinter.shared = 528 : i64}
 func.func private @beside(%x: tensor<3x64xbf16>, %y: tensor<3x64xbf16>) -> tensor<3x128xbf16> attributes {sinter.grid = 3 : i64, sinter.block = 16 : i64, sinter.shared = 0 : i64}
+func.func private @rounded(%x: tensor<3x64xbf16>, %y: tensor<3x64xbf16>) -> tensor<3x128xbf16> attributes {sinter.grid = 3 : i64, sinter.block = 16 : i64, sinter.shared = 0 : i64}
 func.func private @uneven(%x: tensor<3x60xf32>, %y: tensor<3x68xf32>) -> tensor<3x128xf32> attributes {sinter.grid = 3 : i64, sinter.block = 16 : i64, sinter.shared = 0 : i64}
 
 module @kernels {
@@ -154,6 +155,43 @@ func.func @beside(%x: memref<192xbf16> {llvm.noalias}, %y: memref<192xbf16> {llv
       %to = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%item, %i)
       memref.store %narrow, %z[%to] : memref<384xbf16>
     } {sinter.lanes = 8 : i64, sinter.unroll = 1 : i64}
+  }
+  return
+}
+
+// What is rounded on its way is not stored as it was loaded.
+// CHECK-LABEL: func.func @rounded
+// CHECK: %[[ROW:.*]] = scf.if %{{.*}} -> (vector<4xf32>) {
+// CHECK: %[[MADE:.*]] = scf.for
+// CHECK: vector.extract %[[ROW]]
+// CHECK-NEXT: arith.truncf
+// CHECK-NEXT: %[[ROUNDED:.*]] = arith.extf
+// CHECK: vector.insert %[[ROUNDED]]
+// CHECK: vector.store %[[MADE]]
+func.func @rounded(%x: memref<192xf32> {llvm.noalias}, %y: memref<192xf32> {llvm.noalias}, %z: memref<384xf32> {llvm.noalias}, %begin: index, %end: index) attributes {sinter.items = 3 : i64, sinter.threads = 16 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  scf.for %item = %begin to %end step %c1 {
+    scf.for %i = %c0 to %c128 step %c1 {
+      %below = arith.cmpi slt, %i, %c64 : index
+      %chosen = scf.if %below -> (f32) {
+        %at = affine.apply affine_map<(d0, d1) -> (d0 * 64 + d1)>(%item, %i)
+        %0 = memref.load %x[%at] : memref<192xf32>
+        %1 = arith.truncf %0 : f32 to bf16
+        %2 = arith.extf %1 : bf16 to f32
+        scf.yield %2 : f32
+      } else {
+        %at = affine.apply affine_map<(d0, d1) -> (d0 * 64 + d1 - 64)>(%item, %i)
+        %0 = memref.load %y[%at] : memref<192xf32>
+        %1 = arith.truncf %0 : f32 to bf16
+        %2 = arith.extf %1 : bf16 to f32
+        scf.yield %2 : f32
+      }
+      %to = affine.apply affine_map<(d0, d1) -> (d0 * 128 + d1)>(%item, %i)
+      memref.store %chosen, %z[%to] : memref<384xf32>
+    } {sinter.lanes = 4 : i64, sinter.unroll = 1 : i64}
   }
   return
 }
