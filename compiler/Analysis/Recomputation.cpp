@@ -101,7 +101,7 @@ private:
     auto move = dyn_cast<MoveOpInterface>(op);
     if (!move)
       return user;
-    if (!move.repeatsElements()) {
+    if (move.keepsOrder() || !move.repeatsElements()) {
       if (!user.cutsRows && makesRowsLonger(op))
         return {user.times, /*hasInnerLoop=*/false, /*cutsRows=*/false};
       return user;

@@ -144,7 +144,7 @@ private:
   void form(func::FuncOp function, const FusionGraph &graph, const CostModel &costs) {
     bool changed = false;
     for (const FusionGraph::Group &group : graph.getGroups()) {
-      if (group.ops.size() < 2 || !group.family)
+      if (group.ops.size() < 2 || !group.family || group.isFree)
         continue;
       if (getContext().getRemarkEngine())
         reportFused(function, group, costs);

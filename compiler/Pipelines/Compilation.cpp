@@ -180,9 +180,10 @@ Expected<KernelCode> Compilation::emitKernels(ModuleOp planned) const {
   if (!request.code)
     return makeNoCode(planned);
   auto target = TargetAttr::lookup(planned);
-  if (target.isGpu())
-    return emitCudaCode(planned);
-  return emitMachineCode(lookupKernels(planned), target, kernels ? &*kernels : nullptr);
+  if (!target.isGpu())
+    return emitMachineCode(lookupKernels(planned), target, kernels ? &*kernels : nullptr);
+  SINTER_TRY(auto code, beginCudaCode(planned));
+  return code.get();
 }
 
 KernelCode Compilation::makeNoCode(ModuleOp planned) const {
@@ -204,16 +205,12 @@ KernelCode Compilation::makeNoCode(ModuleOp planned) const {
   return code;
 }
 
-Expected<CudaCode> Compilation::emitCudaCode(ModuleOp planned) const {
-  FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(planned);
-  if (failed(programs))
-    return makeDefect("printing kernels");
-  CudaCode code{request.options.target, std::move(*programs), {}, request.options.tune};
-  code.cubins.resize(code.programs.size());
-  if (!request.options.cubins)
+/// Fills in the machine code of programs for their target, where it is wanted.
+static Expected<CudaCode> compilePrograms(CudaCode code, bool cubins) {
+  if (!cubins)
     return code;
   SINTER_TRY(runtime::cuda::Capability capability,
-             runtime::cuda::capabilityOf(request.options.target, "`target`"));
+             runtime::cuda::capabilityOf(code.target, "`target`"));
   SINTER_TRY(std::string real, runtime::cuda::architectureFor(capability));
   std::vector<runtime::cuda::CudaSource> sources;
   for (auto [i, program] : llvm::enumerate(code.programs))
@@ -225,6 +222,15 @@ Expected<CudaCode> Compilation::emitCudaCode(ModuleOp planned) const {
   for (auto [cubins, result] : llvm::zip_equal(code.cubins, compiled))
     cubins[real] = std::move(result.cubin);
   return code;
+}
+
+Expected<std::future<Expected<CudaCode>>> Compilation::beginCudaCode(ModuleOp lowered) const {
+  FailureOr<std::vector<CudaProgram>> programs = emitCudaPrograms(lowered);
+  if (failed(programs))
+    return makeDefect("printing kernels");
+  CudaCode code{request.options.target, std::move(*programs), {}, request.options.tune};
+  code.cubins.resize(code.programs.size());
+  return std::async(std::launch::async, compilePrograms, std::move(code), request.options.cubins);
 }
 
 std::string Compilation::print() const {

@@ -9,6 +9,7 @@
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/Collective/Grid.h"
+#include <future>
 
 namespace sinter {
 
@@ -35,9 +36,12 @@ public:
   /// How many kernels the cache knew.
   size_t countKnownKernels() const { return kernels ? kernels->countKnown() : 0; }
 
+  /// Prints a GPU's kernels, which are the same from Codegen on, and has them compiled, where the
+  /// request wants that, beside what goes on.
+  Expected<std::future<Expected<CudaCode>>> beginCudaCode(mlir::ModuleOp lowered) const;
+
   /// What the target's code generator makes of the kernels of a module behind the last phase: of a
-  /// GPU's compiled for it where the request wants them to be, and code that only stops where it
-  /// wants none.
+  /// GPU's what beginCudaCode() does, and code that only stops where the request wants none.
   Expected<KernelCode> emitKernels(mlir::ModuleOp planned) const;
 
   /// The module as text.
@@ -62,7 +66,6 @@ private:
   /// What callers have to know, and the options that it is compiled with, go with the module, so
   /// that they are in its text, too.
   void addMetadata();
-  Expected<CudaCode> emitCudaCode(mlir::ModuleOp planned) const;
   KernelCode makeNoCode(mlir::ModuleOp planned) const;
 
   const CompileRequest &request;

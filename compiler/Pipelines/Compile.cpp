@@ -9,6 +9,7 @@
 #include "mlir/IR/Remarks.h"
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <limits>
 
 using namespace mlir;
@@ -48,18 +49,32 @@ static Expected<std::string> printKernels(Compilation &compilation, const Compil
   return text;
 }
 
+namespace {
+/// A module behind its last phase, and the code of a GPU's kernels where that is an executable's.
+struct Planned {
+  std::unique_ptr<Compilation> compilation;
+  std::optional<std::future<Expected<CudaCode>>> cudaCode;
+};
+} // namespace
+
 /// From the planned module to what was asked for: text of the kernels, or an executable and, where
 /// it is wanted, the report on its memory.
-static Expected<void> finish(Compilation &compilation, const CompileRequest &request,
+static Expected<void> finish(Planned &planned, const CompileRequest &request,
                              CompileResult &result) {
   auto start = std::chrono::steady_clock::now();
+  Compilation &compilation = *planned.compilation;
   ModuleOp module = compilation.getModule();
   const std::string &emit = request.options.emit;
   if (emit == "llvm" || emit == "asm" || emit == "cuda") {
     SINTER_TRY(result.text, printKernels(compilation, request));
     return {};
   }
-  SINTER_TRY(KernelCode code, compilation.emitKernels(module));
+  auto makeCode = [&]() -> Expected<KernelCode> {
+    if (planned.cudaCode)
+      return planned.cudaCode->get();
+    return compilation.emitKernels(module);
+  };
+  SINTER_TRY(KernelCode code, makeCode());
   SINTER_TRY(result.executable, serialize(module, code, request.contents));
   if (request.reportsMemory) {
     const auto *machine = std::get_if<MachineCode>(&code);
@@ -88,29 +103,35 @@ static Expected<std::vector<PassStep>> listPasses(const Compilation &compilation
 }
 
 /// The module after all phases up to and with `last`, and what they decided.
-static Expected<std::unique_ptr<Compilation>> runPhases(const CompileRequest &request, Phase last,
-                                                        int64_t release, CompileResult &result) {
-  auto compilation = std::make_unique<Compilation>(request);
+static Expected<Planned> runPhases(const CompileRequest &request, Phase last, int64_t release,
+                                   CompileResult &result) {
+  Planned planned{std::make_unique<Compilation>(request), std::nullopt};
+  auto &compilation = planned.compilation;
   if (request.explains && request.code &&
       failed(collectDecisions(compilation->getContext(), result.decisions)))
     return compilation->makeDefect("remarks");
   SINTER_CHECK(compilation->begin());
   SINTER_TRY(std::vector<PassStep> steps, listPasses(*compilation, last, release, request.code));
-  // Of kernels that are to be printed, or whose passes are to explain themselves, none is left out.
-  bool takesKnown = last == Phase::Memory && request.options.stopAfter.empty() &&
-                    request.options.emit.empty() && !request.explains && request.code;
+  bool makesCode = last == Phase::Memory && request.options.stopAfter.empty() &&
+                   request.options.emit.empty() && request.code;
+  bool isGpu = TargetAttr::lookup(compilation->getModule()).isGpu();
   for (const auto &[i, step] : llvm::enumerate(steps)) {
     auto start = std::chrono::steady_clock::now();
     SINTER_CHECK(compilation->run(step));
-    if (takesKnown && step.argument == "sinter-lower-kernels")
+    // Of kernels whose passes are to explain themselves, none is left out.
+    if (makesCode && !request.explains && step.argument == "sinter-lower-kernels")
       compilation->takeKnownKernels(ArrayRef(steps).drop_front(i + 1));
+    if (makesCode && isGpu && step.phase == Phase::Codegen &&
+        steps[i + 1].phase != Phase::Codegen) {
+      SINTER_TRY(planned.cudaCode, compilation->beginCudaCode(compilation->getModule()));
+    }
     result.phaseMs[stringifyPhase(step.phase).str()] +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
   result.knownKernels = compilation->countKnownKernels();
   compilation->getContext().setRemarkEngine(nullptr);
   compilation->tellWarnings();
-  return compilation;
+  return planned;
 }
 
 /// The arena of a planned module: that of its largest program.
@@ -188,12 +209,12 @@ Expected<CompileResult> sinter::compile(const CompileRequest &request) {
   if (options.training.arenaBudget > 0 && last == Phase::Memory) {
     SINTER_TRY(release, findRelease(request, last));
   }
-  SINTER_TRY(std::unique_ptr<Compilation> compilation, runPhases(request, last, release, result));
+  SINTER_TRY(Planned planned, runPhases(request, last, release, result));
   if (!options.stopAfter.empty() || options.emit == "graph" || options.emit == "fused" ||
       options.emit == "program") {
-    result.text = compilation->print();
+    result.text = planned.compilation->print();
     return result;
   }
-  SINTER_CHECK(finish(*compilation, request, result));
+  SINTER_CHECK(finish(planned, request, result));
   return result;
 }

@@ -156,16 +156,22 @@ public:
     return ShardingAttr::get(op->getContext(), ArrayAttr::get(op->getContext(), dims), nullptr);
   }
 
-  /// Nanoseconds of what is decided; a result that nothing else is split like is gathered behind
-  /// it.
-  double getNs(Resharder &resharder, llvm::function_ref<bool(unsigned, ShardingAttr)> isFree,
-               llvm::function_ref<bool(Value, int64_t, StringAttr)> isWanted) {
+  /// Nanoseconds that the op takes as decided.
+  double getComputeNs() {
     if (!ns)
       ns = target && isa<CostOpInterface>(op) ? CostModel(target).getCost(op).ns : 0;
-    double sum = *ns;
+    double share = *ns;
     for (size_t axis : axes)
       if (loopOf[axis])
-        sum /= static_cast<double>(grid.getSizes()[axis]);
+        share /= static_cast<double>(grid.getSizes()[axis]);
+    return share;
+  }
+
+  /// Nanoseconds that values move before and behind it; a result that nothing else is split like is
+  /// gathered behind it.
+  double getMovesNs(Resharder &resharder, llvm::function_ref<bool(unsigned, ShardingAttr)> isFree,
+                    llvm::function_ref<bool(Value, int64_t, StringAttr)> isWanted) {
+    double sum = 0;
     for (auto [i, value] : llvm::enumerate(operands))
       if (ShardingAttr wanted = getSharding(i); wanted != value.sharding && !isFree(i, wanted))
         sum += resharder.getNs(value.whole, value.sharding, wanted);
@@ -283,9 +289,15 @@ LoopAssignment LoopAssigner::assign(Operation *op, const LoopNest &nest,
     if (choices.size() > 1)
       for (std::optional<unsigned> loop : choices) {
         loops.split(axis, loop);
-        double ns = loops.getNs(resharder, isFree, isWanted);
-        if (ns < least)
+        double moves = loops.getMovesNs(resharder, isFree, isWanted);
+        // No other loop makes the op's parts smaller.
+        bool isLeast = loop && moves == 0;
+        if (isLeast && loop == choices.front())
+          break;
+        if (double ns = loops.getComputeNs() + moves; ns < least)
           std::tie(least, best) = std::pair(ns, loop);
+        if (isLeast)
+          break;
       }
     loops.split(axis, best);
   }

@@ -24,6 +24,13 @@ using namespace sinter;
 static constexpr double kSmallPart = 0.25;
 static constexpr size_t kMostMembers = 8;
 
+/// What is done again in the backward pass says so, as `like` does.
+static Value markAgain(Value made, Operation *like) {
+  if (Attribute again = like->getAttr(SinterDialect::kRecompute))
+    made.getDefiningOp()->setAttr(SinterDialect::kRecompute, again);
+  return made;
+}
+
 namespace {
 /// A collective, of which a bucket has the elements in rows, a row for each part.
 struct Member {
@@ -46,8 +53,7 @@ struct Member {
 class BucketBuilder {
 public:
   explicit BucketBuilder(ArrayRef<Member> members)
-      : members(members), first(members.front()), builder(members.back().op),
-        again(first.op->getAttr(SinterDialect::kRecompute)) {}
+      : members(members), first(members.front()), builder(members.back().op) {}
 
   /// Users of the results may stand before them afterwards.
   void run() {
@@ -92,17 +98,11 @@ private:
     return mark(ReshapeOp::create(builder, member.op->getLoc(), type, value));
   }
 
-  /// What is done again in the backward pass says so.
-  Value mark(Value made) const {
-    if (again)
-      made.getDefiningOp()->setAttr(SinterDialect::kRecompute, again);
-    return made;
-  }
+  Value mark(Value made) const { return markAgain(made, first.op); }
 
   ArrayRef<Member> members;
   const Member &first;
   OpBuilder builder;
-  Attribute again;
 };
 
 struct CoalesceCollectivesPass
@@ -116,11 +116,37 @@ struct CoalesceCollectivesPass
       return;
     moves.emplace(target);
     for (auto entry : getOperation().getOps<func::FuncOp>())
-      if (entry->hasAttr(SinterDialect::kEntry))
+      if (entry->hasAttr(SinterDialect::kEntry)) {
+        moveOnce(entry);
         coalesce(entry);
+      }
   }
 
 private:
+  /// Makes collectives of a stage one that move the same elements by the same parts, in whatever
+  /// shapes.
+  static void moveOnce(func::FuncOp entry) {
+    using Moved = std::tuple<StringRef, Attribute, Value, int64_t, unsigned>;
+    llvm::DenseMap<Moved, Operation *> known;
+    for (auto op : llvm::make_early_inc_range(entry.getOps<CollectiveOpInterface>())) {
+      Value elements = op.getOperand();
+      while (auto reshape = elements.getDefiningOp<ReshapeOp>())
+        elements = reshape.getOperand();
+      Moved moved(op->getName().getStringRef(), op->getAttrDictionary(), elements,
+                  Member{op}.countParts(), static_cast<unsigned>(getStage(op.getLoc())));
+      auto [first, isNew] = known.try_emplace(moved, op);
+      if (isNew)
+        continue;
+      OpBuilder builder(op);
+      Value again = first->second->getResult(0);
+      if (again.getType() != op.getResult().getType())
+        again =
+            markAgain(ReshapeOp::create(builder, op.getLoc(), typeOf(op.getResult()), again), op);
+      op.getResult().replaceAllUsesWith(again);
+      op.erase();
+    }
+  }
+
   /// What the members of a bucket have in common: what they are called, their axes, element type,
   /// parts, whether and when they are done again, and how many small collectives
   /// each stands behind, so that none needs another's result.

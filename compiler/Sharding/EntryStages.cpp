@@ -198,7 +198,9 @@ LogicalResult EntryStages::placeInPass(Operation *op) {
         continue;
       }
       if (!forward)
-        return op->emitError("expected no value to go to the last stage of a pipeline twice");
+        return op->emitError("what stage ")
+               << stage << " of the pipeline computes here waits for what comes back to stage "
+               << made->stage << ", and a microbatch goes forward and back once";
       back = true;
     }
   // What came forward from before and what came back meet where both have been.

@@ -284,8 +284,9 @@ def SplitStagesPass : Pass<"sinter-split-stages", "mlir::ModuleOp"> {
 def CoalesceCollectivesPass : Pass<"sinter-coalesce-collectives", "mlir::ModuleOp"> {
   let summary = "makes small collectives that may run together one";
   let description = [{
-    After it collectives of one kind, along the same axes, of which none needs another's result, are
-    one where they are small: what they move is put together in a bucket, whose result is cut into
+    After it no two collectives of a stage move the same elements by the same parts: where only their
+    shapes differ, the later is a reshape of the first's result. Those of one kind, along the same axes, of
+    which none needs another's result, are one where they are small: what they move is put together in a bucket, whose result is cut into
     theirs. Bits are the same, as a collective moves elements, or adds them, each by itself.
 
     A collective is small where moving its bytes and copying them into and out of a bucket take a

@@ -15,15 +15,20 @@ static Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int
   return builder.createOrFold<ReshapeOp>(loc, typeOf(value).clone(shape), value);
 }
 
-/// `value` with dimension `from` moved to `to`.
+/// `value` with dimension `from` moved to `to`: a reshape where it, or what it moves past, has one
+/// place each.
 static Value moveDim(OpBuilder &builder, Location loc, Value value, int64_t from, int64_t to) {
-  SmallVector<int64_t> permutation =
-      llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank()));
+  ArrayRef<int64_t> extents = typeOf(value).getShape();
+  SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, extents.size()));
   permutation.erase(permutation.begin() + from);
   permutation.insert(permutation.begin() + to, from);
   SmallVector<int64_t> shape;
   for (int64_t dim : permutation)
-    shape.push_back(typeOf(value).getDimSize(dim));
+    shape.push_back(extents[dim]);
+  int64_t past = ShapedType::getNumElements(from < to ? extents.slice(from + 1, to - from)
+                                                      : extents.slice(to, from - to));
+  if (extents[from] == 1 || past == 1)
+    return reshape(builder, loc, value, shape);
   return builder.createOrFold<TransposeOp>(loc, typeOf(value).clone(shape), value, permutation);
 }
 

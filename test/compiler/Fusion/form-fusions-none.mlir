@@ -102,3 +102,10 @@ func.func @sum_of_sums(%x: tensor<4x8xf32>) -> tensor<f32> attributes {sinter.en
   %1 = sinter.reduce sum %0 : (tensor<4xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// Reshapes alone move nothing.
+func.func @reshaped_again(%x: tensor<8x1x4x8xf32>) -> tensor<32x8xf32> attributes {sinter.entry} {
+  %0 = sinter.reshape %x : (tensor<8x1x4x8xf32>) -> tensor<8x4x8xf32>
+  %1 = sinter.reshape %0 : (tensor<8x4x8xf32>) -> tensor<32x8xf32>
+  return %1 : tensor<32x8xf32>
+}

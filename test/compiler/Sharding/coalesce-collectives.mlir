@@ -65,18 +65,43 @@ module attributes {sinter.grid = #sinter.grid<data = 2>, sinter.target = #target
 // CHECK: sinter.all_gather ["data"] %{{.*}} : (tensor<130xf32>) -> tensor<64x130xf32>
 // CHECK-NOT: sinter.all_gather
 module attributes {sinter.grid = #sinter.grid<data = 64>, sinter.target = #target} {
-  func.func @limit(%a: tensor<65xf32> {sinter.input = "a"})
+  func.func @limit(%a: tensor<65xf32> {sinter.input = "a"}, %b: tensor<65xf32> {sinter.input = "b"}, %c: tensor<65xf32> {sinter.input = "c"}, %d: tensor<65xf32> {sinter.input = "d"},
+                   %e: tensor<65xf32> {sinter.input = "e"}, %f: tensor<65xf32> {sinter.input = "f"}, %g: tensor<65xf32> {sinter.input = "g"}, %h: tensor<65xf32> {sinter.input = "h"})
       -> (tensor<64x65xf32> {sinter.output = "0"}, tensor<64x65xf32> {sinter.output = "1"}, tensor<64x65xf32> {sinter.output = "2"},
           tensor<64x65xf32> {sinter.output = "3"}, tensor<64x65xf32> {sinter.output = "4"}, tensor<64x65xf32> {sinter.output = "5"},
           tensor<64x65xf32> {sinter.output = "6"}, tensor<64x65xf32> {sinter.output = "7"}) attributes {sinter.entry} {
     %0 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
-    %1 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
-    %2 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
-    %3 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
-    %4 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
-    %5 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
-    %6 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
-    %7 = sinter.all_gather ["data"] %a : (tensor<65xf32>) -> tensor<64x65xf32>
+    %1 = sinter.all_gather ["data"] %b : (tensor<65xf32>) -> tensor<64x65xf32>
+    %2 = sinter.all_gather ["data"] %c : (tensor<65xf32>) -> tensor<64x65xf32>
+    %3 = sinter.all_gather ["data"] %d : (tensor<65xf32>) -> tensor<64x65xf32>
+    %4 = sinter.all_gather ["data"] %e : (tensor<65xf32>) -> tensor<64x65xf32>
+    %5 = sinter.all_gather ["data"] %f : (tensor<65xf32>) -> tensor<64x65xf32>
+    %6 = sinter.all_gather ["data"] %g : (tensor<65xf32>) -> tensor<64x65xf32>
+    %7 = sinter.all_gather ["data"] %h : (tensor<65xf32>) -> tensor<64x65xf32>
     return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<64x65xf32>, tensor<64x65xf32>, tensor<64x65xf32>, tensor<64x65xf32>, tensor<64x65xf32>, tensor<64x65xf32>, tensor<64x65xf32>, tensor<64x65xf32>
+  }
+}
+
+// -----
+
+#target = #sinter.target<kind = "cpu", chip = "x86-64-v4", features = "", vector_bits = 512, registers = 32, cores = 2, gflops_f32 = 200, gflops_bf16 = 400, memory_gbs = 20, launch_ns = 2000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 33554432>
+
+// The same elements under other shapes are moved once, however many they are; in each stage.
+// CHECK-LABEL: func.func @shapes(
+// CHECK-SAME: %[[A:arg0]]: tensor<1x64x64xf32>
+// CHECK: %[[ALL:.*]] = sinter.all_gather ["data"] %[[A]] : (tensor<1x64x64xf32>) -> tensor<2x1x64x64xf32>
+// CHECK: %[[ROWS:.*]] = sinter.reshape %[[A]] : (tensor<1x64x64xf32>) -> tensor<64x64xf32>
+// CHECK: %[[FLAT:.*]] = sinter.reshape %[[ALL]] : (tensor<2x1x64x64xf32>) -> tensor<2x64x64xf32>
+// CHECK: %[[LATER:.*]] = sinter.all_gather ["data"] %[[ROWS]] : (tensor<64x64xf32>) -> tensor<2x64x64xf32>
+// CHECK-NOT: sinter.all_gather
+// CHECK: return %[[ALL]], %[[FLAT]], %[[LATER]]
+module attributes {sinter.grid = #sinter.grid<data = 2>, sinter.target = #target} {
+  func.func @shapes(%a: tensor<1x64x64xf32> {sinter.input = "a"})
+      -> (tensor<2x1x64x64xf32> {sinter.output = "0"}, tensor<2x64x64xf32> {sinter.output = "1"}, tensor<2x64x64xf32> {sinter.output = "2"}) attributes {sinter.entry} {
+    %0 = sinter.all_gather ["data"] %a : (tensor<1x64x64xf32>) -> tensor<2x1x64x64xf32>
+    %1 = sinter.reshape %a : (tensor<1x64x64xf32>) -> tensor<64x64xf32>
+    %2 = sinter.all_gather ["data"] %1 : (tensor<64x64xf32>) -> tensor<2x64x64xf32>
+    %3 = sinter.all_gather ["data"] %1 : (tensor<64x64xf32>) -> tensor<2x64x64xf32> loc(fused<"backward">["layer.0"])
+    return %0, %2, %3 : tensor<2x1x64x64xf32>, tensor<2x64x64xf32>, tensor<2x64x64xf32>
   }
 }

@@ -166,3 +166,21 @@ module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
     return %1, %2 : tensor<3x31xf32>, tensor<31x4xf32>
   }
 }
+
+// -----
+
+// Parts of a tensor that has one batch lie as they are to be: nothing is transposed.
+// CHECK-LABEL: func.func @one_batch(
+// CHECK-SAME: %[[X:arg0]]: tensor<1x4x6xf32>
+// CHECK-NOT: sinter.transpose
+// CHECK: %[[PART:.*]] = sinter.add %[[X]], %[[X]] : (tensor<1x4x6xf32>, tensor<1x4x6xf32>) -> tensor<1x4x6xf32>
+// CHECK: %[[ALL:.*]] = sinter.all_gather ["tensor"] %[[PART]] : (tensor<1x4x6xf32>) -> tensor<2x1x4x6xf32>
+// CHECK: %[[WHOLE:.*]] = sinter.reshape %[[ALL]] : (tensor<2x1x4x6xf32>) -> tensor<1x8x6xf32>
+// CHECK: return %[[WHOLE]]
+module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
+  func.func @one_batch(%x: tensor<1x8x6xf32> {sinter.state = "x", sinter.sharding = #sinter.sharding<[[], ["tensor"], []]>})
+      -> (tensor<1x8x6xf32> {sinter.output = "y"}) attributes {sinter.entry} {
+    %0 = sinter.add %x, %x : (tensor<1x8x6xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
+    return %0 : tensor<1x8x6xf32>
+  }
+}

@@ -48,3 +48,23 @@ module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
     return %z, %sum : tensor<4x4xf32>, tensor<4x4xf32>
   }
 }
+
+// -----
+
+// What has come back does not go forward again.
+module attributes {sinter.grid = #sinter.grid<pipeline = 2>} {
+  func.func @accumulate(%x: tensor<4x4xf32> {sinter.input = "tokens"},
+                        %w0: tensor<4x4xf32> {sinter.state = "w.0", sinter.role = #sinter.role<parameter>},
+                        %w1: tensor<4x4xf32> {sinter.state = "w.1", sinter.role = #sinter.role<parameter>},
+                        %g1: tensor<4x4xf32> {sinter.state = "gradient.w.1", sinter.role = #sinter.role<gradient>})
+      -> (tensor<4x4xf32> {sinter.output = "loss"}, tensor<4x4xf32> {sinter.state = "gradient.w.1"})
+      attributes {sinter.entry} {
+    %y = sinter.matmul %x, %w0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc("layer.0")
+    %z = sinter.matmul %y, %w1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc("layer.1")
+    %dy = sinter.matmul %z, %w1 {transpose_rhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc(fused<"backward">["layer.1"])
+    %d0 = sinter.matmul %dy, %w0 {transpose_rhs} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc(fused<"backward">["layer.0"])
+    // expected-error @unknown {{what stage 1 of the pipeline computes here waits for what comes back to stage 0, and a microbatch goes forward and back once}}
+    %sum = sinter.add %g1, %d0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc(fused<"backward">["w.1"])
+    return %z, %sum : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+}
