@@ -285,9 +285,10 @@ def CoalesceCollectivesPass : Pass<"sinter-coalesce-collectives", "mlir::ModuleO
   let summary = "makes small collectives that may run together one";
   let description = [{
     After it no two collectives of a stage move the same elements by the same parts: where only their
-    shapes differ, the later is a reshape of the first's result. Those of one kind, along the same axes, of
-    which none needs another's result, are one where they are small: what they move is put together in a bucket, whose result is cut into
-    theirs. Bits are the same, as a collective moves elements, or adds them, each by itself.
+    shapes differ, the later is a reshape of the first's result. Those of one kind, along the same
+    axes, of which none needs another's result, are one where they are small: what they move is put
+    together in a bucket, whose result is cut into theirs. Bits are the same, as a collective moves
+    elements, or adds them, each by itself.
 
     A collective is small where moving its bytes and copying them into and out of a bucket take a
     quarter of what a message takes to start (`MoveCosts`); a bucket is full where sending it takes as
