@@ -1,20 +1,13 @@
 #include "frontends/Gguf/GgufArchitectures.h"
+#include "frontends/Gguf/GgufValues.h"
 #include <algorithm>
 #include <cmath>
 #include <span>
 
 namespace sinter {
+using namespace gguf;
+
 namespace {
-
-using Json = GgufKeys::Json;
-using Names = std::vector<GgufTensorName>;
-using Keys = std::vector<GgufConfigKey>;
-using Value = std::function<Json(GgufKeys &)>;
-
-template <typename T> std::vector<T> operator+(std::vector<T> a, const std::vector<T> &b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 //===----------------------------------------------------------------------===//
 // Names of tensors
@@ -86,47 +79,11 @@ const Names kHeadNormsOfOne = {{"attn_q_norm", "self_attn.q_norm", kOne},
 // Keys of config.json
 //===----------------------------------------------------------------------===//
 
-Value size(const char *key) {
-  return [key](GgufKeys &keys) { return Json(keys.size(key)); };
-}
-Value size(const char *key, int64_t absent) {
-  return [=](GgufKeys &keys) { return Json(keys.size(key, absent)); };
-}
-Value number(const char *key, double absent) {
-  return [=](GgufKeys &keys) { return Json(keys.number(key, absent)); };
-}
-Value count(const char *key, int64_t absent) {
-  return [=](GgufKeys &keys) { return Json(keys.count(key, absent)); };
-}
-Value flag(const char *key, bool absent) {
-  return [=](GgufKeys &keys) {
-    const Json *value = keys.find(key);
-    return Json(value ? *value == true : absent);
-  };
-}
-Value text(const char *value) {
-  return [value](GgufKeys &) { return Json(value); };
-}
-Value holds(const char *tensor) {
-  return [tensor](GgufKeys &keys) { return Json(keys.findTensor(tensor) != nullptr); };
-}
-Value lacks(const char *tensor) {
-  return [tensor](GgufKeys &keys) { return Json(keys.findTensor(tensor) == nullptr); };
-}
-/// Of scores or logits; 0 is none.
-Value cap(const char *key, double absent) {
-  return [=](GgufKeys &keys) {
-    double value = keys.number(key, absent);
-    return value == 0 ? Json() : Json(value);
-  };
-}
-
-/// A number that 0 means none of.
-Value orNone(const char *key) { return cap(key, 0); }
-
 int64_t headSize(GgufKeys &keys) {
-  int64_t size = keys.size("attention.key_length",
-                           keys.size("embedding_length") / keys.size("attention.head_count"));
+  int64_t heads = keys.size("attention.head_count");
+  const GgufTensor *queries = keys.findTensor("blk.0.attn_q.weight");
+  int64_t rows = queries ? queries->getRows() : keys.size("embedding_length");
+  int64_t size = keys.size("attention.key_length", rows / heads);
   if (keys.size("attention.value_length", size) != size)
     keys.mistake("its values have another size than its keys");
   return size;
@@ -179,11 +136,6 @@ bool hasWindow(const GgufKeys &keys) {
 
 Json window(GgufKeys &keys) {
   return hasWindow(keys) ? Json(keys.size("attention.sliding_window")) : Json();
-}
-
-bool hasExperts(const GgufKeys &keys) {
-  const Json *count = keys.find("expert_count");
-  return count && *count != 0;
 }
 
 /// That experts lie in one tensor. Refuses what the architecture's models do not do with them;
@@ -256,6 +208,12 @@ Json latentScaling(GgufKeys &keys) {
 
 Json hasOneKeyHead(GgufKeys &keys) { return keyHeads(keys) == 1; }
 
+/// The file says one of every StarCoder 1; the rows of queries, keys and values do not.
+Json joinsOneKeyHead(GgufKeys &keys) {
+  const GgufTensor *joined = keys.findTensor("blk.0.attn_qkv.weight");
+  return !joined || joined->getRows() != 3 * keys.size("embedding_length");
+}
+
 /// Groups of heads, of which there are others than one or as many as heads.
 Json sharesKeyHeads(GgufKeys &keys) {
   int64_t groups = keyHeads(keys);
@@ -263,6 +221,7 @@ Json sharesKeyHeads(GgufKeys &keys) {
 }
 
 Json one(GgufKeys &) { return 1; }
+Json two(GgufKeys &) { return 2; }
 
 Json alibi(GgufKeys &keys) {
   Json attention = {{"alibi", true},
@@ -294,15 +253,20 @@ Keys experts(const char *count, bool normalizes) {
           {"stacked_experts", stacksExperts(normalizes)}};
 }
 
-const Keys kDeepSeekExperts = {{"n_routed_experts", size("expert_count")},
-                               {"num_experts_per_tok", size("expert_used_count")},
-                               {"n_shared_experts", count("expert_shared_count", 0)},
-                               {"first_k_dense_replace", count("leading_dense_block_count", 0)},
-                               {"moe_intermediate_size", sizeOfPart},
-                               {"routed_scaling_factor", expertScale},
-                               {"norm_topk_prob", flag("expert_weights_norm", false)},
-                               {"n_group", size("expert_group_count", 1)},
-                               {"topk_group", size("expert_group_used_count", 1)}};
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+const Keys kPlacedExperts = {{"num_experts_per_tok", size("expert_used_count")},
+                             {"first_k_dense_replace", count("leading_dense_block_count", 0)},
+                             {"moe_intermediate_size", sizeOfPart},
+                             {"routed_scaling_factor", expertScale},
+                             {"norm_topk_prob", flag("expert_weights_norm", false)},
+                             {"n_group", size("expert_group_count", 1)},
+                             {"topk_group", size("expert_group_used_count", 1)}};
+const Keys kDeepSeekExperts =
+    kPlacedExperts + Keys{{"n_routed_experts", size("expert_count")},
+                          {"n_shared_experts", count("expert_shared_count", 0)}};
 const Keys kSigmoidExperts = kDeepSeekExperts + Keys{{"stacked_experts", stacksSigmoidExperts}};
 const Keys kSizes = {{"hidden_size", size("embedding_length")},
                      {"intermediate_size", size("feed_forward_length")},
@@ -335,6 +299,12 @@ const Keys kGraniteKeys = kLlamaKeys + kWindow + kAttentionBias + kMlpBias +
                                {"residual_multiplier", number("residual_scale", 1)},
                                {"logits_scaling", number("logit_scale", 1)}};
 
+const Names kGraniteMoeNames = kNorms + kAttention + kPairedQueries +
+                               Names{{"ffn_gate_inp", "block_sparse_moe.router.layer"},
+                                     {"ffn_gate_exps", "block_sparse_moe.experts.gate"},
+                                     {"ffn_up_exps", "block_sparse_moe.experts.up"},
+                                     {"ffn_down_exps", "block_sparse_moe.experts.down"}};
+
 const Names kHeadLayerNorms = {{"attn_q_norm", "self_attn.query_layernorm"},
                                {"attn_k_norm", "self_attn.key_layernorm"}};
 const Names kPlainMlp = {{"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
@@ -342,11 +312,24 @@ const Names kGptGlobal = {{"token_embd", "transformer.wte"},
                           {"position_embd", "transformer.wpe"},
                           {"output_norm", "transformer.ln_f"},
                           {"output", "lm_head"}};
-const Names kBloomLayer = {{"attn_norm", "input_layernorm"},
-                           {"attn_qkv", "self_attention.query_key_value", GgufChange::PartsApart},
-                           {"attn_output", "self_attention.dense"},
-                           {"ffn_up", "mlp.dense_h_to_4h"},
-                           {"ffn_down", "mlp.dense_4h_to_h"}};
+const Names kFalconLayer = {{"attn_qkv", "self_attention.query_key_value", GgufChange::PartsApart},
+                            {"attn_output", "self_attention.dense"},
+                            {"ffn_up", "mlp.dense_h_to_4h"},
+                            {"ffn_down", "mlp.dense_4h_to_h"}};
+const Names kFalconGlobal = {{"token_embd", "transformer.word_embeddings"},
+                             {"output_norm", "transformer.ln_f"},
+                             {"output", "lm_head"}};
+const Keys kFalconKeys = {{"hidden_size", size("embedding_length")},
+                          {"ffn_hidden_size", size("feed_forward_length")},
+                          {"num_hidden_layers", size("block_count")},
+                          {"num_attention_heads", size("attention.head_count")},
+                          {"max_position_embeddings", size("context_length")},
+                          {"num_kv_heads", keyHeads},
+                          {"new_decoder_architecture", sharesKeyHeads},
+                          {"multi_query", hasOneKeyHead},
+                          {"bias", holds("blk.0.attn_qkv.bias")},
+                          {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)},
+                          {"rope_theta", thetaOfWholeHeads}};
 const Keys kGptSizes = {{"n_embd", size("embedding_length")},
                         {"n_inner", size("feed_forward_length")},
                         {"n_layer", size("block_count")},
@@ -360,16 +343,17 @@ const Names kDeepSeekNames = kLatentAttention + kExperts + kSharedExperts + kRou
                                    {"ffn_gate", "mlp.gate_proj"},
                                    {"ffn_up", "mlp.up_proj"},
                                    {"ffn_down", "mlp.down_proj"}};
-const Keys kDeepSeekKeys = kSizes + kRmsEps + kSilu + kDeepSeekExperts +
-                           Keys{{"num_hidden_layers", layersOfOneToken},
-                                {"rope_theta", number("rope.freq_base", 10000)},
-                                {"rope_scaling", latentScaling},
-                                {"attention_bias", holds("blk.0.attn_kv_a_mqa.bias")},
-                                {"kv_lora_rank", size("attention.kv_lora_rank")},
-                                {"q_lora_rank", queryLatent},
-                                {"qk_nope_head_dim", plainKeySize},
-                                {"qk_rope_head_dim", size("rope.dimension_count")},
-                                {"v_head_dim", valueSize}};
+const Keys kLatentKeys = kSizes + kRmsEps + kSilu +
+                         Keys{{"num_hidden_layers", layersOfOneToken},
+                              {"rope_theta", number("rope.freq_base", 10000)},
+                              {"rope_scaling", latentScaling},
+                              {"attention_bias", holds("blk.0.attn_kv_a_mqa.bias")},
+                              {"kv_lora_rank", size("attention.kv_lora_rank")},
+                              {"q_lora_rank", queryLatent},
+                              {"qk_nope_head_dim", plainKeySize},
+                              {"qk_rope_head_dim", size("rope.dimension_count")},
+                              {"v_head_dim", valueSize}};
+const Keys kDeepSeekKeys = kDeepSeekExperts + kLatentKeys;
 
 const GgufArchitecture kArchitectures[] = {
     {"llama", "mixtral", kLayers, kGlobal,
@@ -405,6 +389,25 @@ const GgufArchitecture kArchitectures[] = {
      kWholeHeads + kLayerNormEps + kSilu + kWindow + kAttentionBias +
          Keys{{"logit_scale", number("logit_scale", 0.0625)}}},
     {"exaone4", "exaone4", kLayers, kGlobal, kOlmo2Names, kLlamaKeys + kWindow},
+    {"exaone-moe", "exaone_moe", kLayers, kGlobal,
+     kNorms + kProducts + kQueries + kHeadNorms + kExperts + kSharedExperts +
+         Names{{"exp_probs_b", "mlp.e_score_correction_bias", GgufChange::Ending}},
+     kLlamaKeys + kWindow + kPlacedExperts +
+         Keys{{"num_hidden_layers", layersOfOneToken},
+              {"layer_types", layerTypes},
+              {"num_experts", size("expert_count")},
+              {"num_shared_experts", count("expert_shared_count", 0)},
+              {"stacked_experts", stacksSigmoidExperts}}},
+    {"ernie4_5-moe", "ernie4_5_moe", kLayers, kGlobal,
+     kNorms + kProducts + kQueries + kExperts + kSharedExperts +
+         Names{{"exp_probs_b", "mlp.moe_statics.e_score_correction_bias", GgufChange::RowOfEnding}},
+     kLlamaKeys + Keys{{"moe_num_experts", size("expert_count")},
+                       {"moe_k", size("expert_used_count")},
+                       {"moe_intermediate_size", sizeOfPart},
+                       {"moe_num_shared_experts", count("expert_shared_count", 0)},
+                       {"moe_layer_start_index", count("leading_dense_block_count", 0)},
+                       {"moe_layer_interval", size("interleave_moe_layer_step", 1)},
+                       {"stacked_experts", isTrue}}},
     {"ernie4_5", "ernie4_5", kLayers, kGlobal, kNorms + kProducts + kQueries,
      kLlamaKeys + Keys{{"use_bias", holds("blk.0.attn_q.bias")}}},
     {"seed_oss", "seed_oss", kLayers, kGlobal, kNormsOfBlocks + kProducts + kQueries,
@@ -433,6 +436,10 @@ const GgufArchitecture kArchitectures[] = {
                {"ffn_up", "mlp.gate_up_proj"},
                {"ffn_down", "mlp.down_proj"}},
      kPartHeads + kRmsEps + kSilu + kAttentionBias},
+    {"chatglm", "glm", kLayers, kGlobal,
+     kNorms + kAttention + kQueries +
+         Names{{"ffn_up", "mlp.gate_up_proj"}, {"ffn_down", "mlp.down_proj"}},
+     kPartHeads + kRmsEps + kSilu + kAttentionBias},
     {"glm4moe", "glm4_moe", kLayers, kGlobal,
      kNormsOfBlocks + kProducts + kQueries + kHeadNorms + kExperts + kSharedExperts + kRouterBias +
          kFurtherTokens,
@@ -454,17 +461,23 @@ const GgufArchitecture kArchitectures[] = {
               {"num_experts_per_tok", size("expert_used_count")},
               {"intermediate_size", sizeOfPart},
               {"stacked_experts", stacksSigmoidExperts}}},
+    {"deepseek2", "youtu", kLayers, kGlobal, kDeepSeekNames, kLatentKeys,
+     [](const GgufKeys &keys) { return !hasExperts(keys); }},
     {"deepseek2", "deepseek_v3", kLayers, kGlobal, kDeepSeekNames,
      kDeepSeekKeys + Keys{{"stacked_experts", stacksSigmoidExperts}}, hasSigmoids},
     {"deepseek2", "deepseek_v2", kLayers, kGlobal, kDeepSeekNames,
      kDeepSeekKeys + Keys{{"stacked_experts", isTrue}, {"topk_method", choiceOfGroups}}},
     {"granite", "granite", kLayers, kGlobal, kLlamaNames, kGraniteKeys},
-    {"granitemoe", "granitemoe", kLayers, kGlobal,
-     kNorms + kAttention + kPairedQueries +
-         Names{{"ffn_gate_inp", "block_sparse_moe.router.layer"},
-               {"ffn_gate_exps", "block_sparse_moe.experts.gate"},
-               {"ffn_up_exps", "block_sparse_moe.experts.up"},
-               {"ffn_down_exps", "block_sparse_moe.experts.down"}},
+    {"granitemoe", "granitemoeshared", kLayers, kGlobal,
+     kGraniteMoeNames + Names{{"ffn_gate_shexp", "shared_mlp.gate"},
+                              {"ffn_up_shexp", "shared_mlp.up"},
+                              {"ffn_down_shexp", "shared_mlp.output_linear"}},
+     kGraniteKeys + experts("num_local_experts", true) +
+         Keys{{"shared_intermediate_size", size("expert_shared_feed_forward_length")}},
+     [](const GgufKeys &keys) {
+       return keys.find("expert_shared_feed_forward_length") != nullptr;
+     }},
+    {"granitemoe", "granitemoe", kLayers, kGlobal, kGraniteMoeNames,
      kGraniteKeys + experts("num_local_experts", true)},
     {"smollm3", "smollm3", kLayers, kGlobal, kLlamaNames,
      kLlamaKeys + kWindow + kAttentionBias + kMlpBias},
@@ -495,6 +508,7 @@ const GgufArchitecture kArchitectures[] = {
               {"query_pre_attn_scalar", scoresOf(62)},
               {"sliding_window", size("attention.sliding_window", 1024)},
               {"rope_local_base_freq", number("rope.freq_base_swa", 10000)}}},
+    describeGemma4(),
     {"olmo2", "olmo3", kLayers, kGlobal, kOlmo2Names,
      kLlamaKeys + kWindow + kAttentionBias + Keys{{"rope_parameters", thetaOfWindows}}, hasWindow},
     {"olmo2", "olmo2", kLayers, kGlobal, kOlmo2Names, kLlamaKeys + kAttentionBias},
@@ -538,36 +552,26 @@ const GgufArchitecture kArchitectures[] = {
            {"ffn_norm", "ln_2"},
            {"ffn_up", "mlp.c_fc"},
            {"ffn_down", "mlp.c_proj"}},
-     kGptSizes +
-         Keys{{"activation_function", text("gelu_pytorch_tanh")}, {"multi_query", hasOneKeyHead}}},
+     kGptSizes + Keys{{"activation_function", text("gelu_pytorch_tanh")},
+                      {"multi_query", joinsOneKeyHead}}},
     {"bloom", "bloom", "transformer.h.",
      Names{{"token_embd", "transformer.word_embeddings"},
            {"token_embd_norm", "transformer.word_embeddings_layernorm"},
            {"output_norm", "transformer.ln_f"},
            {"output", "lm_head"}},
-     kBloomLayer + Names{{"ffn_norm", "post_attention_layernorm"}},
+     kFalconLayer + kNorms,
      Keys{{"hidden_size", size("embedding_length")},
           {"n_layer", size("block_count")},
           {"n_head", size("attention.head_count")},
           {"seq_length", size("context_length")},
           {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)}}},
-    {"falcon", "falcon", "transformer.h.",
-     Names{{"token_embd", "transformer.word_embeddings"},
-           {"output_norm", "transformer.ln_f"},
-           {"output", "lm_head"}},
-     kBloomLayer,
-     Keys{{"hidden_size", size("embedding_length")},
-          {"ffn_hidden_size", size("feed_forward_length")},
-          {"num_hidden_layers", size("block_count")},
-          {"num_attention_heads", size("attention.head_count")},
-          {"max_position_embeddings", size("context_length")},
-          {"num_kv_heads", keyHeads},
-          {"num_ln_in_parallel_attn", one},
-          {"new_decoder_architecture", sharesKeyHeads},
-          {"multi_query", hasOneKeyHead},
-          {"bias", holds("blk.0.attn_qkv.bias")},
-          {"layer_norm_epsilon", number("attention.layer_norm_epsilon", 1e-5)},
-          {"rope_theta", thetaOfWholeHeads}}},
+    {"falcon", "falcon", "transformer.h.", kFalconGlobal,
+     kFalconLayer + Names{{"attn_norm", "ln_mlp"}, {"attn_norm_2", "ln_attn"}},
+     kFalconKeys + Keys{{"num_ln_in_parallel_attn", two}},
+     [](const GgufKeys &keys) { return keys.findTensor("blk.0.attn_norm_2.weight") != nullptr; }},
+    {"falcon", "falcon", "transformer.h.", kFalconGlobal,
+     kFalconLayer + Names{{"attn_norm", "input_layernorm"}},
+     kFalconKeys + Keys{{"num_ln_in_parallel_attn", one}}},
     {"mpt", "mpt", "transformer.blocks.",
      Names{{"token_embd", "transformer.wte"},
            {"output_norm", "transformer.norm_f"},

@@ -22,12 +22,13 @@ enum class GgufChange {
   Transposed,    ///< [in, out] became [out, in]
   OneAdded,      ///< 1 + weight
   RowAlone,      ///< [1, in] became [in]
-  Ending,        ///< its name has got one, ".weight" or ".bias"
+  Ending,        ///< its name has got one, ".weight", ".bias" or ".scale"
+  RowOfEnding,   ///< the same, and [1, in] became [in]
   KeysOfLatent,  ///< with the tensor of the values, "attn_v_b", rows of heads (k, v), k transposed
 };
 
 struct GgufTensorName {
-  const char *file; ///< "attn_q" in the file ...
+  const char *file; ///< "attn_q" in the file, of what ends otherwise "ffn_gate_inp.scale" ...
   const char *name; ///< ... and "self_attn.q_proj" in Hugging Face's model
   GgufChange change = GgufChange::None;
 };

@@ -75,6 +75,8 @@ private:
 
   /// How rotary positions are stretched. Factors in tensors are what longrope has.
   void scaling() {
+    if (config.contains("rope_parameters") && config["rope_parameters"].contains("full_attention"))
+      return; // it says so of each kind of layer
     const GgufTensor *all = keys.findTensor("rope_freqs.weight");
     const GgufTensor *brief = keys.findTensor("rope_factors_short.weight");
     const GgufTensor *extended = keys.findTensor("rope_factors_long.weight");

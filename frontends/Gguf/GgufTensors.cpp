@@ -184,7 +184,9 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
   SINTER_TRY(const GgufArchitecture *architecture, findGgufArchitecture(file, source));
   GgufKeys keys(file, source, architecture->name);
   int64_t heads = keys.size("attention.head_count");
-  int64_t keyHeads = keys.size("attention.head_count_kv", heads);
+  // One a layer is of architectures whose rows stay as they are.
+  const GgufKeys::Json *given = keys.find("attention.head_count_kv");
+  int64_t keyHeads = given && !given->is_array() ? keys.size("attention.head_count_kv") : heads;
   SINTER_CHECK(keys.finish());
   std::vector<Tensor> tensors;
   for (const GgufTensor &stored : file.tensors) {
@@ -201,13 +203,18 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     if (layer && layer->second == "attn_v_b")
       continue; // comes with the keys
     const std::vector<GgufTensorName> &list = layer ? architecture->ofLayer : architecture->global;
-    auto found = std::ranges::find(list, layer ? layer->second : stem, &GgufTensorName::file);
-    if (found == list.end() || (ending != ".weight" && ending != ".bias"))
+    std::string own = layer ? layer->second : stem;
+    auto found = std::ranges::find(list, own + ending, &GgufTensorName::file);
+    if (found == list.end() && (ending == ".weight" || ending == ".bias"))
+      found = std::ranges::find(list, own, &GgufTensorName::file);
+    if (found == list.end())
       return unknown("models of the architecture " + std::string(architecture->name) +
                      " have none of this name");
     Tensor tensor;
+    bool gotEnding =
+        found->change == GgufChange::Ending || found->change == GgufChange::RowOfEnding;
     tensor.name = (layer ? architecture->layers + std::to_string(layer->first) + "." : "") +
-                  found->name + (found->change == GgufChange::Ending ? "" : ending);
+                  found->name + (gotEnding ? "" : ending);
     tensor.shape = stored.shape;
     tensor.dtypeName = stored.type->name;
     tensor.file = fileIndex;
@@ -232,7 +239,7 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       tensors.push_back(std::move(tensor));
       continue;
     }
-    if (change == GgufChange::RowAlone) {
+    if (change == GgufChange::RowAlone || change == GgufChange::RowOfEnding) {
       if (vector)
         tensor.shape.insert(tensor.shape.begin(), 1);
       change = GgufChange::None;

@@ -45,7 +45,11 @@ public:
     if (*model == "gpt2") {
       SINTER_CHECK(addByteLevel(json));
     } else if (*model == "llama") {
-      SINTER_CHECK(addSentencePiece(json));
+      SINTER_TRY(Json merges, mergesOfScores());
+      SINTER_CHECK(addSentencePiece(json, std::move(merges)));
+    } else if (*model == "gemma4") {
+      SINTER_TRY(Json merges, mergesOfFile());
+      SINTER_CHECK(addSentencePiece(json, std::move(merges)));
     } else {
       return bad("its tokenizer is " + model->dump() + ", which is not known");
     }
@@ -112,10 +116,15 @@ private:
     return vocabulary;
   }
 
-  Expected<void> addByteLevel(Json &json) const {
+  Expected<Json> mergesOfFile() const {
     const Json *merges = find("merges");
     if (!merges || !merges->is_array())
       return bad("it has no tokenizer.ggml.merges");
+    return *merges;
+  }
+
+  Expected<void> addByteLevel(Json &json) const {
+    SINTER_TRY(Json merges, mergesOfFile());
     std::string name = "gpt-2";
     if (const Json *given = find("pre"); given && given->is_string())
       name = given->get<std::string>();
@@ -123,7 +132,7 @@ private:
     if (pre == std::end(kPreTokenizers))
       return bad("its tokenizer.ggml.pre is '" + name + "', which is not known");
     SINTER_TRY(Json vocab, vocabulary());
-    json["model"] = {{"type", "BPE"}, {"vocab", std::move(vocab)}, {"merges", *merges}};
+    json["model"] = {{"type", "BPE"}, {"vocab", std::move(vocab)}, {"merges", std::move(merges)}};
     Json bytes = {{"type", "ByteLevel"},
                   {"add_prefix_space", false},
                   {"trim_offsets", true},
@@ -177,9 +186,8 @@ private:
     return list;
   }
 
-  Expected<void> addSentencePiece(Json &json) const {
+  Expected<void> addSentencePiece(Json &json, Json merges) const {
     SINTER_TRY(Json vocab, vocabulary());
-    SINTER_TRY(Json merges, mergesOfScores());
     auto unknown = std::ranges::find(kinds, int64_t(Unknown));
     json["model"] = {
         {"type", "BPE"},

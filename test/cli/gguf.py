@@ -469,18 +469,13 @@ def compare_models():
             if "query_pre_attn_scalar" in config:
                 config["query_pre_attn_scalar"] = config["head_dim"]
             directory = make_directory(name, config, tensors)
-        if name == "starcoder2":  # the file has no window
-            directory = make_directory(name, config | {"sliding_window": None},
-                                       read_tensors(directory / "model.safetensors"))
-        if name == "mpt":  # nor a scale of scores
-            directory = make_directory(name, config | {"attn_config": config["attn_config"] | {"softmax_scale": None}},
-                                       read_tensors(directory / "model.safetensors"))
+        absent = {"starcoder2": {"sliding_window": None}, "dots1": {"layer_types": ["full_attention"] * 3},
+                  "mpt": {"attn_config": config.get("attn_config", {}) | {"softmax_scale": None}}}
+        if name in absent:  # the file has no window, or no scale of scores
+            directory = make_directory(name, config | absent[name], read_tensors(directory / "model.safetensors"))
         if name == "hunyuan_v1_dense":  # the base is stretched when it is written
             rope = {"rope_type": "default", "rope_theta": to_f32(stretched_base(config["rope_parameters"], 12))}
             directory = make_directory(name, config | {"rope_parameters": rope},
-                                       read_tensors(directory / "model.safetensors"))
-        if name == "dots1":  # nor a window
-            directory = make_directory(name, config | {"layer_types": ["full_attention"] * 3},
                                        read_tensors(directory / "model.safetensors"))
         if name == "olmo3":  # the file has one base
             for kind in config["rope_parameters"].values():
@@ -488,6 +483,14 @@ def compare_models():
             directory = make_directory(name, config, read_tensors(directory / "model.safetensors"))
         same = logits(path) == logits(directory)
         print(f"{name} as {architecture}: {'same bits' if same else 'DIFFERS'}")
+        assert same
+
+
+def compare_converted():
+    """What llama.cpp's converter wrote of kept models (tools/dev/compare_gguf.py --keep)."""
+    for path in sorted((models.parent / "gguf").glob("*.gguf")):
+        same = logits(path) == logits(models.parent / "families" / path.stem)
+        print(f"{path.name}: {'same bits' if same else 'DIFFERS'}")
         assert same
 
 
@@ -704,6 +707,14 @@ def compare_tokenizers():
     assert ids == expected, (ids, expected)
     assert run("tokenize", path, "--decode", ids).stdout.decode() == "ab can\n"
 
+    # Gemma 4's file has the merges instead.
+    merges = {"tokenizer.ggml.model": "gemma4", "tokenizer.ggml.merges": ["a n", "\u2581 a"]}
+    path.write_bytes(make_gguf(metadata | merges | {"tokenizer.ggml.add_space_prefix": False,
+                                                    "tokenizer.ggml.add_bos_token": False},
+                               tensors, lambda *_: F32)[0])
+    ids = run("tokenize", path, "--text", "an a\n").stdout.decode().strip()
+    assert ids == f"{35 + 11},{35 + 6},{3 + 10}", ids
+
     bytes_ = [chr(c) for c in range(33, 100)]
     metadata = describe("llama", config) | {
         "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "llama-bpe",
@@ -744,6 +755,10 @@ def check_errors():
              for key, value in metadata.items()} |
             {"deepseek2.expert_count": 8, "deepseek2.expert_used_count": 2,
              "deepseek2.leading_dense_block_count": 1.5}, tensors, lambda *_: F32)[0],
+        "its gemma4.feed_forward_length is not the same in all layers": make_gguf(
+            {key.replace("llama.", "gemma4."): "gemma4" if value == "llama" else value
+             for key, value in metadata.items()} | {"gemma4.feed_forward_length": [44, 45]},
+            tensors, lambda *_: F32)[0],
         "its llama.block_count is no whole number": other(**{"llama.block_count": 0}),
         "which is not known": other(**{"llama.rope.scaling.type": "stretched"}),
         "its tokenizer is \"bert\"": other(**{"tokenizer.ggml.model": "bert",
@@ -778,6 +793,7 @@ def swap_type(data, name, kind):
 
 folder.mkdir(parents=True, exist_ok=True)
 compare_models()
+compare_converted()
 compare_quantized()
 compare_experts()
 compare_gpt_oss()

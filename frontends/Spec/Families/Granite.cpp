@@ -91,8 +91,12 @@ void graniteMoeSharedNameTensors(ModelSpec &spec) {
       WeightRef weight{.tensorOut = 2 * size, .begin = begin, .count = size};
       return linearPart(name, layer.path + ".shared_mlp.input_linear", hidden, weight, false);
     };
-    layer.gate = half("shared_mlp.input_linear.gate", 0);
-    layer.up = half("shared_mlp.input_linear.up", size);
+    auto apart = [&](const char *name) {
+      return linear(name, layer.path + "." + name, hidden, size, false);
+    };
+    bool isApart = spec.stacksExperts;
+    layer.gate = isApart ? apart("shared_mlp.gate") : half("shared_mlp.input_linear.gate", 0);
+    layer.up = isApart ? apart("shared_mlp.up") : half("shared_mlp.input_linear.up", size);
     layer.down = linear("shared_mlp.output_linear", layer.path + ".shared_mlp.output_linear", size,
                         hidden, false);
   }
