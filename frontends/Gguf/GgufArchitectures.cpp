@@ -206,6 +206,9 @@ Json latentScaling(GgufKeys &keys) {
   return factor == 0 ? Json() : Json{{"mscale", factor}, {"mscale_all_dim", factor}};
 }
 
+/// Not in the file: of Maverick, with 128 experts, heads have no norms.
+Json normsHeadsOfLlama4(GgufKeys &keys) { return keys.size("expert_count") != 128; }
+
 Json hasOneKeyHead(GgufKeys &keys) { return keyHeads(keys) == 1; }
 
 /// The file says one of every StarCoder 1; the rows of queries, keys and values do not.
@@ -356,6 +359,25 @@ const Keys kLatentKeys = kSizes + kRmsEps + kSilu +
 const Keys kDeepSeekKeys = kDeepSeekExperts + kLatentKeys;
 
 const GgufArchitecture kArchitectures[] = {
+    {"llama4", "llama4_text", kLayers, kGlobal,
+     kNorms + kAttention + kQueries +
+         Names{{"ffn_gate", "feed_forward.gate_proj"},
+               {"ffn_up", "feed_forward.up_proj"},
+               {"ffn_down", "feed_forward.down_proj"},
+               {"ffn_gate_inp", "feed_forward.router"},
+               {"ffn_gate_exps", "feed_forward.experts.gate_proj", GgufChange::Ending},
+               {"ffn_up_exps", "feed_forward.experts.up_proj", GgufChange::Ending},
+               {"ffn_down_exps", "feed_forward.experts.down_proj", GgufChange::Ending},
+               {"ffn_gate_shexp", "feed_forward.shared_expert.gate_proj"},
+               {"ffn_up_shexp", "feed_forward.shared_expert.up_proj"},
+               {"ffn_down_shexp", "feed_forward.shared_expert.down_proj"}},
+     kLlamaKeys + Keys{{"intermediate_size", sizeOfPart},
+                       {"intermediate_size_mlp", size("feed_forward_length")},
+                       {"num_local_experts", size("expert_count")},
+                       {"num_experts_per_tok", size("expert_used_count")},
+                       {"interleave_moe_layer_step", size("interleave_moe_layer_step", 1)},
+                       {"use_qk_norm", normsHeadsOfLlama4},
+                       {"stacked_experts", isTrue}}},
     {"llama", "mixtral", kLayers, kGlobal,
      kNorms + kAttention + kPairedQueries +
          Names{{"ffn_gate_inp", "block_sparse_moe.gate"},

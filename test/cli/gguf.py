@@ -709,9 +709,8 @@ def compare_tokenizers():
 
     # Gemma 4's file has the merges instead.
     merges = {"tokenizer.ggml.model": "gemma4", "tokenizer.ggml.merges": ["a n", "\u2581 a"]}
-    path.write_bytes(make_gguf(metadata | merges | {"tokenizer.ggml.add_space_prefix": False,
-                                                    "tokenizer.ggml.add_bos_token": False},
-                               tensors, lambda *_: F32)[0])
+    bare = {"tokenizer.ggml.add_space_prefix": False, "tokenizer.ggml.add_bos_token": False}
+    path.write_bytes(make_gguf(metadata | merges | bare, tensors, lambda *_: F32)[0])
     ids = run("tokenize", path, "--text", "an a\n").stdout.decode().strip()
     assert ids == f"{35 + 11},{35 + 6},{3 + 10}", ids
 

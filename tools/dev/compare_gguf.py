@@ -53,6 +53,8 @@ CHANGES = {
     "gpt_neox-sequential": {"rotary_pct": 0.5, "rotary_emb_base": 10000},
     "gpt_oss": {"swiglu_limit": 7.0},
     "gpt_oss-mxfp4": {"swiglu_limit": 7.0},
+    "llama4-dense": {"attn_temperature_tuning": True, "use_qk_norm": True, "no_rope_layers": None,
+                     "layer_types": None},
     "llama-mqa-bias": {"hidden_act": "silu"},
     "mistral": NO_WINDOW,
     "mixtral": NO_WINDOW,

@@ -106,8 +106,9 @@ void llama4NameTensors(ModelSpec &spec) {
     // Of an expert's `columns` those from `begin` on.
     auto part = [&](const std::string &name, int64_t expert, int64_t in, int64_t columns,
                     int64_t begin, int64_t out) {
+      using Layout = WeightRef::Layout;
       WeightRef weight{.tensor = layer.path + ".feed_forward.experts." + name,
-                       .layout = WeightRef::Layout::InOut,
+                       .layout = spec.stacksExperts ? Layout::OutIn : Layout::InOut,
                        .tensorOut = count * columns,
                        .begin = expert * columns + begin,
                        .count = out,
@@ -119,10 +120,16 @@ void llama4NameTensors(ModelSpec &spec) {
     };
     layer.experts.emplace();
     layer.experts->router = named("router", hidden, count);
-    for (int64_t i = 0; i < count; ++i)
-      layer.experts->experts.push_back({part("gate_up_proj", i, hidden, 2 * size, 0, size),
-                                        part("gate_up_proj", i, hidden, 2 * size, size, size),
-                                        part("down_proj", i, size, hidden, 0, hidden)});
+    for (int64_t i = 0; i < count; ++i) {
+      LinearSpec down = part("down_proj", i, size, hidden, 0, hidden);
+      if (spec.stacksExperts)
+        layer.experts->experts.push_back({part("gate_proj", i, hidden, size, 0, size),
+                                          part("up_proj", i, hidden, size, 0, size), down});
+      else
+        layer.experts->experts.push_back({part("gate_up_proj", i, hidden, 2 * size, 0, size),
+                                          part("gate_up_proj", i, hidden, 2 * size, size, size),
+                                          down});
+    }
   }
 }
 
