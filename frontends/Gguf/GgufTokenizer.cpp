@@ -8,24 +8,85 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What the pre-tokenizers that files name split a text by; null for GPT-2's own pattern.
+// What pre-tokenizers split a text by, one after the other.
+using Patterns = std::vector<const char *>;
+#define SINTER_CONTRACTIONS R"((?i:'s|'t|'re|'ve|'m|'ll|'d))"
+#define SINTER_WORDS(digits)                                                                       \
+  SINTER_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|)" digits                                       \
+                      R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"
+#define SINTER_CASES(ending, digits)                                                               \
+  R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)" ending         \
+  R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)" ending        \
+  "|" digits R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"
+constexpr const char *kGpt2 =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr const char *kLlama3 = SINTER_WORDS(R"(\p{N}{1,3})");
+constexpr const char *kQwen2 = SINTER_WORDS(R"(\p{N})");
+constexpr const char *kQwen35 =
+    SINTER_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|)"
+                        R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char *kSeedCoder = SINTER_CONTRACTIONS
+    R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char *kExaoneMoe = SINTER_CONTRACTIONS
+    R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|)"
+    R"(\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr const char *kTekken = SINTER_CASES("", R"(\p{N})");
+constexpr const char *kGpt4o = SINTER_CASES(SINTER_CONTRACTIONS "?", R"(\p{N}{1,3})");
+constexpr const char *kYoutu = SINTER_CASES(SINTER_CONTRACTIONS "?", R"(\p{N})");
+constexpr const char *kScripts = // of Korean, punctuation, Bopomofo, Chinese and Japanese
+    R"([가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+)";
+constexpr const char *kDeepSeek3 =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|)"
+    R"( ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char *kBloom = R"( ?[^(\s|.,!?…。，、।۔،)]+)";
+#undef SINTER_CONTRACTIONS
+#undef SINTER_WORDS
+#undef SINTER_CASES
+
+/// What a name of a file's stands for.
 struct PreTokenizer {
-  const char *name, *pattern;
-  bool composes = false; ///< the text is normalized to NFC
+  Patterns patterns; ///< none: GPT-2's own
+  std::vector<const char *> names;
+  bool composes = false;      ///< the text is normalized to NFC
+  bool ignoresMerges = false; ///< a piece that is a token is not merged from parts
+  bool beginsText = false;    ///< the first token goes before a text unless the file says otherwise
 };
-// The two differ in how many digits go together.
-#define SINTER_PATTERN(digits)                                                                     \
-  R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)" digits                               \
-  R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"
-constexpr const char *kLlama3 = SINTER_PATTERN(R"(\p{N}{1,3})");
-constexpr const char *kQwen2 = SINTER_PATTERN(R"(\p{N})");
-#undef SINTER_PATTERN
-constexpr PreTokenizer kPreTokenizers[] = {
-    {"gpt-2", nullptr},      {"olmo", nullptr},
-    {"llama-bpe", kLlama3},  {"llama3", kLlama3},
-    {"smaug-bpe", kLlama3},  {"dbrx", kLlama3},
-    {"qwen2", kQwen2, true}, {"deepseek-r1-qwen", kQwen2, true},
+const PreTokenizer kPreTokenizers[] = {
+    {{}, {"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "exaone4", "roberta-bpe"}},
+    {{kLlama3},
+     {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"},
+     .ignoresMerges = true,
+     .beginsText = true},
+    {{kLlama3}, {"smaug-bpe", "dbrx", "chatglm-bpe"}},
+    {{kLlama3}, {"glm4", "glm5"}, .ignoresMerges = true},
+    {{kQwen2}, {"qwen2", "deepseek-r1-qwen", "stablelm2", "megrez"}, .composes = true},
+    {{kQwen2}, {"hunyuan", "solar-open", "grok-2"}},
+    {{kQwen35}, {"qwen35"}, .composes = true},
+    {{R"(\p{N})", kGpt2}, {"starcoder", "refact", "smollm", "codeshell", "minerva-7b"}},
+    {{R"(\p{N})", kGpt2}, {"command-r", "exaone"}, .composes = true},
+    {{kTekken}, {"tekken"}, .ignoresMerges = true, .beginsText = true},
+    {{kGpt4o}, {"gpt-4o", "llama4", "minimax-m2"}},
+    {{R"(\p{N}{1,3})", R"([一-龥぀-ゟ゠-ヿ]+)", kDeepSeek3},
+     {"deepseek-v3", "hunyuan-dense", "joyai-llm"}},
+    {{R"([\r\n])", R"(\s?[\p{Lu}\p{Ll}\p{Lt}]+)", R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)", R"(\s+$)",
+      R"([一-龥ࠀ-一가-퟿]+)", R"(\p{N})"},
+     {"deepseek-llm"}},
+    {{R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", R"([一-龥ࠀ-一가-퟿]+)", R"(\p{N})"},
+     {"deepseek-coder"}},
+    {{kScripts, kYoutu}, {"youtu"}, .ignoresMerges = true},
+    {{R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2, R"([0-9][0-9][0-9])"}, {"falcon"}},
+    {{kBloom}, {"bloom", "gpt3-finnish", "poro-chat"}},
+    {{kSeedCoder}, {"seed-coder"}},
+    {{kExaoneMoe}, {"exaone-moe"}},
 };
+
+/// What is known of a name; null where nothing is.
+const PreTokenizer *findPreTokenizer(std::string_view name) {
+  auto found = std::ranges::find_if(kPreTokenizers, [&](const PreTokenizer &each) {
+    return std::ranges::find(each.names, name) != each.names.end();
+  });
+  return found == std::end(kPreTokenizers) ? nullptr : found;
+}
 
 // Kinds of tokens, as files number them.
 enum TokenKind : int64_t { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Byte = 6 };
@@ -128,24 +189,26 @@ private:
     std::string name = "gpt-2";
     if (const Json *given = find("pre"); given && given->is_string())
       name = given->get<std::string>();
-    auto pre = std::ranges::find(kPreTokenizers, name, &PreTokenizer::name);
-    if (pre == std::end(kPreTokenizers))
+    const PreTokenizer *pre = findPreTokenizer(name);
+    if (!pre)
       return bad("its tokenizer.ggml.pre is '" + name + "', which is not known");
     SINTER_TRY(Json vocab, vocabulary());
-    json["model"] = {{"type", "BPE"}, {"vocab", std::move(vocab)}, {"merges", std::move(merges)}};
+    json["model"] = {{"type", "BPE"},
+                     {"vocab", std::move(vocab)},
+                     {"merges", std::move(merges)},
+                     {"ignore_merges", pre->ignoresMerges}};
     Json bytes = {{"type", "ByteLevel"},
                   {"add_prefix_space", false},
                   {"trim_offsets", true},
-                  {"use_regex", !pre->pattern}};
-    json["pre_tokenizer"] = bytes;
-    if (pre->pattern)
-      json["pre_tokenizer"] = {{"type", "Sequence"},
-                               {"pretokenizers",
-                                {{{"type", "Split"},
-                                  {"pattern", {{"Regex", pre->pattern}}},
-                                  {"behavior", "Isolated"},
-                                  {"invert", false}},
-                                 bytes}}};
+                  {"use_regex", pre->patterns.empty()}};
+    Json parts = Json::array();
+    for (const char *pattern : pre->patterns)
+      parts.push_back({{"type", "Split"},
+                       {"pattern", {{"Regex", pattern}}},
+                       {"behavior", "Isolated"},
+                       {"invert", false}});
+    parts.push_back(bytes);
+    json["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", std::move(parts)}};
     json["normalizer"] = pre->composes ? Json{{"type", "NFC"}} : Json();
     json["decoder"] = bytes;
     return {};
@@ -217,8 +280,10 @@ private:
 
   /// The special tokens around a text.
   Expected<void> addSpecial(Json &json, bool sentencePiece) const {
-    const Json *pre = find("pre");
-    bool llama3 = pre && (*pre == "llama-bpe" || *pre == "llama3");
+    const Json *name = find("pre");
+    const PreTokenizer *pre =
+        name && name->is_string() ? findPreTokenizer(name->get<std::string>()) : nullptr;
+    bool begins = sentencePiece || (pre && pre->beginsText);
     Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
     Json single = Json::array({text}), special = Json::object();
     auto add = [&](const char *flag, const char *id, bool absent, bool before) -> Expected<void> {
@@ -233,7 +298,7 @@ private:
       special[token] = {{"id", token}, {"ids", {*number}}, {"tokens", {token}}};
       return {};
     };
-    SINTER_CHECK(add("add_bos_token", "bos_token_id", sentencePiece || llama3, /*before=*/true));
+    SINTER_CHECK(add("add_bos_token", "bos_token_id", begins, /*before=*/true));
     SINTER_CHECK(add("add_eos_token", "eos_token_id", false, /*before=*/false));
     if (special.empty())
       return {};

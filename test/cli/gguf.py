@@ -703,7 +703,6 @@ def compare_tokenizers():
     # The neighbours whose piece has the highest score are joined first: "ca" before "an".
     ids = run("tokenize", path, "--text", "ab can\n").stdout.decode().strip()
     expected = ",".join(map(str, [1, 35 + 7, 35 + 10, 3 + 10]))
-    print("tokenizer of pieces:", ids)
     assert ids == expected, (ids, expected)
     assert run("tokenize", path, "--decode", ids).stdout.decode() == "ab can\n"
 
@@ -714,18 +713,19 @@ def compare_tokenizers():
     ids = run("tokenize", path, "--text", "an a\n").stdout.decode().strip()
     assert ids == f"{35 + 11},{35 + 6},{3 + 10}", ids
 
-    bytes_ = [chr(c) for c in range(33, 100)]
-    metadata = describe("llama", config) | {
-        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "llama-bpe",
-        "tokenizer.ggml.tokens": bytes_[:65] + ["12", "123"], "tokenizer.ggml.merges": ["1 2", "12 3"],
+    tokens = [chr(c) for c in range(33, 98)] + ["12", "123"]
+    bytes_ = describe("llama", config) | {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": ["1 2", "12 3"],
         "tokenizer.ggml.token_type": [1] * 67, "tokenizer.ggml.add_bos_token": False}
     path = folder / "bytes.gguf"
-    path.write_bytes(make_gguf(metadata, tensors, lambda *_: F32)[0])
-    ids = run("tokenize", path, "--text", "1234").stdout.decode().strip()
-    print("tokenizer of bytes:", ids)
-    assert ids == f"66,{ord('4') - 33}", ids  # three digits at a time
-    ids = run("generate", path, "--prompt", "12", "--max-new-tokens", 4, "--ids").stdout.decode()
-    assert len(ids.split(",")) == 4, ids
+    # How many digits go together, and whether a letter may follow a sign.
+    for pre, expected in {"qwen35": "1 2 3 4 + A a", "starcoder": "1 2 3 4 + A a", "tekken": "1 2 3 4 + A a",
+                          "deepseek-v3": "123 4 + A a", "gpt-4o": "123 4 + A a", "falcon": "123 4 + A a",
+                          "gpt-2": "123 4 + A a", "llama-bpe": "123 4 + A a"}.items():
+        path.write_bytes(make_gguf(bytes_ | {"tokenizer.ggml.pre": pre}, tensors, lambda *_: F32)[0])
+        ids = run("tokenize", path, "--text", "1234+Aa").stdout.decode().strip()
+        assert " ".join(tokens[int(token)] for token in ids.split(",")) == expected, (pre, ids)
+    assert len(run("generate", path, "--prompt", "12", "--max-new-tokens", 4, "--ids").stdout.split(b",")) == 4
 
 
 def check_errors():
