@@ -273,6 +273,8 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       {"bos_token_id", joinIds(model.spec.bosIds)},
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
+  if (!model.spec.unusedSampling.empty())
+    request.contents.metadata["unused_sampling"] = model.spec.unusedSampling;
   int64_t ropeLength = compile.ropeLength ? compile.ropeLength : maxSequence;
   if (stretched && ropeLength > stretched->getUnstretchedLength()) {
     request.contents.metadata["rotary_length"] = std::to_string(ropeLength);

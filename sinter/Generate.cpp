@@ -29,6 +29,13 @@ static void noteStretchedPositions(const Executable &executable, const Observer 
                   "otherwise");
 }
 
+/// Says what of generation_config.json would change the text and does not.
+static void noteUnusedSampling(const Executable &executable, const Observer &observer) {
+  if (auto keys = executable.metadata("unused_sampling"))
+    observer.note("generation_config.json has " + std::string(*keys) +
+                  ", which changes what transformers generates; it is not looked at here");
+}
+
 static Expected<std::vector<int32_t>> getPrompt(const LoadedModel &model,
                                                 const GenerateOptions &options) {
   if (options.prompt)
@@ -86,6 +93,7 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   SINTER_TRY(std::unique_ptr<Session> session, Session::bind(model.executable, bindOptions));
   SINTER_TRY(Generator generator, Generator::create(*session));
   noteStretchedPositions(executable, options.observer);
+  noteUnusedSampling(executable, options.observer);
   auto positions = static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens - 1;
   if (auto warning =
           checkTrainedLength(executable, std::min(positions, generator.getMaxSequence())))

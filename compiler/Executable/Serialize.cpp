@@ -74,7 +74,9 @@ private:
       bytes += content.size();
     if (bytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
       return fail("the executable", "it would pass the format's 2 GiB",
-                  "do not embed the weights, or choose a smaller max_sequence");
+                  contents.embeddedWeights.empty()
+                      ? "give a smaller `max_sequence`: tables have a row for each position"
+                      : "do not embed the weights");
     return {};
   }
 

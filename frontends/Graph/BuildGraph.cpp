@@ -212,13 +212,16 @@ private:
 
   Value buildHeads(Value x, const LinearSpec &linear, const LayerSpec &layer, int64_t heads) {
     setLocation(layer, linear.name);
-    Value rows = buildLinear(x, linear);
-    if (spec.clipQkv) {
-      SmallVector<int64_t> shape = {batch, chunk, linear.out};
-      rows = graph.binary<MinimumOp>(rows, graph.splat(shape, spec.clipQkv));
-      rows = graph.binary<MaximumOp>(rows, graph.splat(shape, -spec.clipQkv));
-    }
-    return graph.reshape(rows, {batch, chunk, heads, linear.out / heads});
+    return graph.reshape(buildLinear(x, linear), {batch, chunk, heads, linear.out / heads});
+  }
+
+  /// Keeps heads within what the model clips them to, if it does.
+  Value clip(Value heads) {
+    if (!spec.clipQkv)
+      return heads;
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(heads.getType()).getShape();
+    heads = graph.binary<MinimumOp>(heads, graph.splat(shape, spec.clipQkv));
+    return graph.binary<MaximumOp>(heads, graph.splat(shape, -spec.clipQkv));
   }
 
   Value buildRotary(Value heads, const LayerSpec &layer,
@@ -260,13 +263,14 @@ private:
     };
     if (!spec.normsRotatedHeads)
       buildNorms();
-    query = buildRotary(query, layer, &RotaryTables::queries);
+    // Behind the norms, as OLMoE has both.
+    query = buildRotary(clip(query), layer, &RotaryTables::queries);
     if (key)
-      key = buildRotary(key, layer);
+      key = buildRotary(clip(key), layer);
     if (spec.normsRotatedHeads)
       buildNorms();
     if (value)
-      value = buildHeadNorm(value, layer.valueNorm, layer);
+      value = buildHeadNorm(clip(value), layer.valueNorm, layer);
     setLocation(layer, path);
 
     if (layer.cacheOf) {
@@ -373,7 +377,7 @@ private:
       from = buildLatentNorm(buildLinear(x, *latent.queryDown), *latent.queryDownNorm, layer);
     }
     addGram(from, layer.query);
-    Value query = buildHeads(from, layer.query, layer, spec.heads);
+    Value query = clip(buildHeads(from, layer.query, layer, spec.heads));
     setLocation(layer, latent.down.name);
     Value both = buildLinear(x, latent.down);
     Value vector =

@@ -288,7 +288,7 @@ struct ModelSpec {
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
   bool layerScales = false;    ///< layers have scales
   bool attentionSinks = false; ///< a score a head more, of no key
-  double clipQkv = 0;          ///< Q, K and V stay within [-clipQkv, clipQkv]; 0: they do not
+  double clipQkv = 0; ///< Q, K and V, normed, stay within [-clipQkv, clipQkv]; 0: they do not
   int64_t attentionChunk = 0;  ///< tokens beyond which some layers do not see all; 0: none
   double attentionSoftCap = 0; ///< scores = cap * tanh(scores / cap); 0: none
   double logitSoftCap = 0;     ///< the same on logits
@@ -303,6 +303,9 @@ struct ModelSpec {
 
   double initializerRange = 0.02;
   std::vector<int64_t> bosIds, eosIds;
+  /// Keys of generation_config.json that change even a greedy text, and that nothing looks at, with
+  /// commas; empty: none.
+  std::string unusedSampling;
   std::optional<int64_t> paddingId; ///< the token whose embedding training leaves alone
   /// Tensors that checkpoints of the family carry and that are not parameters: name endings.
   std::vector<std::string> surplusEndings;

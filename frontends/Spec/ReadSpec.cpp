@@ -65,6 +65,20 @@ std::string joined(const std::vector<std::string> &words) {
   return text;
 }
 
+/// What a generation_config.json asks for that changes even a greedy text, and what asks for
+/// nothing.
+const std::pair<const char *, Json> kLogitsChanges[] = {{"repetition_penalty", 1.0},
+                                                        {"no_repeat_ngram_size", 0},
+                                                        {"min_length", 0},
+                                                        {"min_new_tokens", 0},
+                                                        {"bad_words_ids", nullptr},
+                                                        {"suppress_tokens", nullptr},
+                                                        {"sequence_bias", nullptr},
+                                                        {"begin_suppress_tokens", nullptr},
+                                                        {"forced_bos_token_id", nullptr},
+                                                        {"forced_eos_token_id", nullptr},
+                                                        {"num_beams", 1}};
+
 /// generation_config.json says when to stop, and may know better than config.json.
 Expected<void> readGenerationConfig(const fs::path &path, ModelSpec &spec) {
   SINTER_TRY(std::string text, readFile(path));
@@ -76,6 +90,11 @@ Expected<void> readGenerationConfig(const fs::path &path, ModelSpec &spec) {
   for (auto entry = json.begin(); entry != json.end(); ++entry)
     config.ignore({entry.key().c_str()});
   SINTER_CHECK(config.finish());
+  std::vector<std::string> unused;
+  for (const auto &[key, nothing] : kLogitsChanges)
+    if (auto entry = json.find(key); entry != json.end() && !entry->is_null() && *entry != nothing)
+      unused.emplace_back(key);
+  spec.unusedSampling = joined(unused);
   if (!eosIds.empty())
     spec.eosIds = std::move(eosIds);
   if (!bosIds.empty())

@@ -38,6 +38,11 @@ std::string proposal(uint64_t accumulate, uint64_t leaves, uint64_t ranks) {
 Expected<GradientTree> GradientTree::make(uint64_t accumulate, uint64_t leaves, uint64_t ranks,
                                           Sharing sharing) {
   assert(accumulate != 0 && leaves != 0 && ranks != 0);
+  if (accumulate % ranks != 0)
+    return fail("`accumulate` " + std::to_string(accumulate),
+                "the axis data divides a step's microbatches, not their rows, over its " +
+                    std::to_string(ranks) + " ranks",
+                proposal(accumulate, leaves, ranks));
   if (!fits(accumulate, leaves, ranks))
     return fail("`accumulate` " + std::to_string(accumulate),
                 "over " + std::to_string(ranks) + " ranks of the axis data, with `leaves` " +

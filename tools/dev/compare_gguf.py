@@ -53,6 +53,8 @@ CHANGES = {
     "gpt_neox-sequential": {"rotary_pct": 0.5, "rotary_emb_base": 10000},
     "gpt_oss": {"swiglu_limit": 7.0},
     "gpt_oss-mxfp4": {"swiglu_limit": 7.0},
+    "hunyuan_v1_dense": {"max_position_embeddings": 32768, "rope_parameters": {"rope_theta": 10000.0}},
+    "hunyuan_v1_moe": {"moe_topk": [2, 2], "moe_intermediate_size": [20, 20], "num_shared_expert": [1, 1]},
     "llama4-dense": {"attn_temperature_tuning": True, "use_qk_norm": True, "no_rope_layers": None,
                      "layer_types": None},
     "llama-mqa-bias": {"hidden_act": "silu"},
@@ -97,7 +99,7 @@ def convert(folder, path, changes):
     merge(hparams, changes)
     # Some tables are cut to the tokens that there are.
     vocabulary = {f"t{i}": i for i in range(find(hparams, "vocab_size"))}
-    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocabulary}, "added_tokens": []}))
+    (folder / "tokenizer.json").write_text(json.dumps({"model": {"type": "BPE", "vocab": vocabulary}, "added_tokens": []}))
     known = conversion.get_model_class(architecture)
     model = type(known.__name__, (known,), {"set_vocab": write_vocabulary, "model_arch": known.model_arch,
                                             "no_mtp": True})

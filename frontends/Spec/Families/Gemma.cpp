@@ -85,6 +85,9 @@ void gemma3ReadConfig(ConfigReader &config, ModelSpec &spec) {
       config, spec, 0, 0,
       [](const ModelSpec &, int64_t layer, int64_t each) { return (layer + 1) % each != 0; },
       pattern);
+  if (spec.attentionSoftCap != 0)
+    config.mistake("attn_logit_softcapping", "Gemma 3 caps no scores, whatever its config says",
+                   "set it to null");
   readRotaryOfLayerTypes(config, spec, 1e6, "rope_local_base_freq", 1e4);
   spec.queryKeyNorm = true;
 }

@@ -59,7 +59,8 @@
 //   use_qk_norm                  default false; true: RMS norms of Q and K
 //   qk_norm_over                 "head" (default): of each head; "all_heads"
 //   qk_norm_place                "before_rotary" (default), "behind_rotary"
-//   clip_qkv                     default none; Q, K and V stay within [-clip_qkv, clip_qkv]
+//   clip_qkv                     default none; Q, K and V stay within [-clip_qkv, clip_qkv], behind
+//                                norms before rotary positions
 //   query_pre_attn_scalar        scores are divided by its root; default head_dim
 //   attn_logit_softcapping, final_logit_softcapping   default none
 //   embedding_multiplier, residual_multiplier, logit_scale   default 1

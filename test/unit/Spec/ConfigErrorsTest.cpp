@@ -165,6 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "rope_type default or longrope"},
         BadConfig{R"({"model_type": "gemma3_text", "rope_parameters": {"rope_type": "default"}})",
                   "key 'rope_parameters': rope_parameters: key 'rope_type': it is not known"},
+        BadConfig{R"({"model_type": "gemma3_text", "attn_logit_softcapping": 50.0})",
+                  "key 'attn_logit_softcapping': Gemma 3 caps no scores"},
         BadConfig{R"({"model_type": "gemma3_text", "head_dim": 8,
                       "rope_parameters": {"full_attention": 3}})",
                   "'full_attention': it is not an object"},
@@ -370,10 +372,12 @@ TEST(ConfigErrors, GenerationConfigMayHoldMoreButMustBeSound) {
   std::filesystem::create_directories(directory);
   std::ofstream(directory / "config.json") << changed("{}");
   std::ofstream(directory / "generation_config.json")
-      << R"({"eos_token_id": [7, 8], "temperature": 0.6})";
+      << R"({"eos_token_id": [7, 8], "temperature": 0.6, "min_length": 0, "repetition_penalty": 1.5,
+             "num_beams": 4})";
   Expected<ModelSpec> spec = loadModelSpec(directory);
   ASSERT_TRUE(spec) << spec.error().message();
   EXPECT_EQ(spec->eosIds, (std::vector<int64_t>{7, 8}));
+  EXPECT_EQ(spec->unusedSampling, "repetition_penalty, num_beams");
   std::ofstream(directory / "generation_config.json") << R"({"eos_token_id": 7.5})";
   spec = loadModelSpec(directory);
   ASSERT_FALSE(spec);

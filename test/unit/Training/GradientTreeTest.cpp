@@ -127,6 +127,10 @@ TEST(GradientTree, RefusesBlocksThatAreNoSubtrees) {
   EXPECT_EQ(message(6, 8, 2),
             "`accumulate` 6: over 2 ranks of the axis data, with `leaves` 8, no rank's gradients "
             "are 1, 2, 4, ... leaves of the sum; give `accumulate` 4 or 8, or `leaves` 2");
+  EXPECT_EQ(
+      message(1, 8, 2),
+      "`accumulate` 1: the axis data divides a step's microbatches, not their rows, over its 2 "
+      "ranks; give `accumulate` 2");
   for (auto [accumulate, leaves, ranks, remedy] :
        {std::tuple(5, 8, 2, "`accumulate` 4 or 8"), std::tuple(1, 8, 4, "`accumulate` 4"),
         std::tuple(12, 8, 4, "`accumulate` 8 or 16, or `leaves` 4"),
