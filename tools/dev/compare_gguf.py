@@ -99,7 +99,8 @@ def convert(folder, path, changes):
     merge(hparams, changes)
     # Some tables are cut to the tokens that there are.
     vocabulary = {f"t{i}": i for i in range(find(hparams, "vocab_size"))}
-    (folder / "tokenizer.json").write_text(json.dumps({"model": {"type": "BPE", "vocab": vocabulary}, "added_tokens": []}))
+    tokenizer = {"model": {"type": "BPE", "vocab": vocabulary}, "added_tokens": []}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     known = conversion.get_model_class(architecture)
     model = type(known.__name__, (known,), {"set_vocab": write_vocabulary, "model_arch": known.model_arch,
                                             "no_mtp": True})
