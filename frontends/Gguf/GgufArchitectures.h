@@ -24,6 +24,13 @@ enum class GgufChange {
   RowAlone,      ///< [1, in] became [in]
   Ending,        ///< its name has got one, ".weight", ".bias" or ".scale"
   RowOfEnding,   ///< the same, and [1, in] became [in]
+  ValuesTiled,   ///< rows: heads of a key head's values, one key head after the other, became the
+                 ///< first head of each, the second of each, ...; ends are kept
+  ValuesBehind,  ///< the same of the rows behind those of queries and keys
+  TapsOfValues, ///< the same of a convolution's channels, whose [channels, 1, taps] became a matrix
+  DecaysOfHeads, ///< the same of a vector, of which a became -exp(a), and its name lost its end
+  BiasesOfHeads, ///< the same of a vector, whose name has got an end
+  ValuesColumns, ///< the same of columns
   KeysOfLatent,  ///< with the tensor of the values, "attn_v_b", rows of heads (k, v), k transposed
 };
 

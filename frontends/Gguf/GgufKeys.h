@@ -41,6 +41,9 @@ public:
   /// The key as it stands in the file.
   std::string nameOf(const std::string &key) const { return architecture + "." + key; }
 
+  /// What names the file in errors.
+  std::string_view getSource() const { return source; }
+
   /// Records a mistake unless one is recorded already.
   void mistake(const std::string &why, const char *remedy = "convert the model again");
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 namespace sinter {
@@ -15,14 +16,31 @@ bool isOfPositions(std::string_view name) {
          name == "rope_factors_short.weight" || name.ends_with(".attn_rot_embd.weight");
 }
 
+/// Whether a change is of the rows that are values of linear attention.
+bool tilesRows(GgufChange change) {
+  return change == GgufChange::ValuesTiled || change == GgufChange::ValuesBehind ||
+         change == GgufChange::TapsOfValues || change == GgufChange::DecaysOfHeads ||
+         change == GgufChange::BiasesOfHeads;
+}
+
 /// Rows of blocks, and where row `i` of the tensor is among them.
 struct Rows {
   const GgufTensor &tensor;
   int64_t count, columns;
   GgufChange change;
-  int64_t heads = 1, keyHeads = 1; ///< of GgufChange::PairsTogether and PartsApart
+  int64_t heads = 1, keyHeads = 1; ///< of GgufChange::PairsTogether and PartsApart, and of values
+  int64_t kept = 0;                ///< rows before those of values
+
+  /// Of `count` rows or columns of values, the first of the heads of each key head stand before the
+  /// second.
+  int64_t sourceOfValue(int64_t at, int64_t size) const {
+    int64_t head = at / size, ofEach = heads / keyHeads;
+    return (head % ofEach * keyHeads + head / ofEach) * size + at % size;
+  }
 
   int64_t source(int64_t row) const {
+    if (tilesRows(change))
+      return row < kept ? row : kept + sourceOfValue(row - kept, (count - kept) / heads);
     if (change == GgufChange::PairsTogether) {
       int64_t size = count / heads, head = row / size, at = row % size;
       return head * size + at % (size / 2) * 2 + at / (size / 2);
@@ -52,6 +70,16 @@ void widen(const GgufType &type, std::span<const std::byte> bytes, std::span<flo
   }
 }
 
+/// Puts a row's columns, of which an element is of `width`, where the tensor has them.
+template <typename T> void placeColumns(const Rows &rows, std::span<T> row, int64_t width) {
+  if (rows.change != GgufChange::ValuesColumns)
+    return;
+  std::vector<T> from(row.begin(), row.end());
+  int64_t size = rows.columns / rows.heads / width;
+  for (size_t i = 0; i < row.size(); ++i)
+    row[i] = from[static_cast<size_t>(rows.sourceOfValue(static_cast<int64_t>(i), size))];
+}
+
 /// One row an item.
 TensorDecoder decodeRows(const Rows &rows) {
   const GgufType &type = *rows.tensor.type;
@@ -66,6 +94,10 @@ TensorDecoder decodeRows(const Rows &rows) {
           if (rows.change == GgufChange::OneAdded)
             for (float &value : row)
               value -= 1;
+          if (rows.change == GgufChange::DecaysOfHeads)
+            for (float &value : row)
+              value = std::log(-value);
+          placeColumns<float>(rows, row, 1);
           std::memcpy(out + i * row.size() * sizeof(float), row.data(), row.size() * sizeof(float));
         }
       }};
@@ -92,6 +124,10 @@ IntegerMatrix splitRows(const Rows &rows) {
                                                     : unused.data();
             type.split(data.subspan(from * rowBytes, rowBytes),
                        {integers, scales.data(), minima.data()});
+            if (part == Part::Integers)
+              placeColumns<int8_t>(rows, {integers, columns}, 1);
+            placeColumns<float>(rows, scales, type.format.group);
+            placeColumns<float>(rows, minima, type.format.group);
             if (part != Part::Integers)
               writeFloats(part == Part::Scales ? scales : minima, scaleType,
                           out + i * scales.size() * sizeOf(scaleType));
@@ -107,7 +143,7 @@ IntegerMatrix splitRows(const Rows &rows) {
   };
   IntegerMatrix matrix{type.format, rows.count, rows.columns, decode(Part::Integers),
                        decode(Part::Scales)};
-  if (type.beginWithScales())
+  if (type.beginWithScales() && rows.change != GgufChange::ValuesColumns)
     matrix.scales.decode = copyScales;
   if (type.format.hasMinima)
     matrix.minima = decode(Part::Minima);
@@ -166,17 +202,46 @@ static TensorDecoder decodeLatent(const GgufTensor &keys, const GgufTensor &valu
           }};
 }
 
-/// Splits "blk.3.attn_q" into the layer and what follows it.
-static std::optional<std::pair<uint32_t, std::string>> splitLayer(const std::string &stem) {
+/// Splits "blk.3.attn_q.weight" into the layer and what follows it.
+static std::optional<std::pair<uint32_t, std::string>> splitLayer(const std::string &name) {
   constexpr std::string_view prefix = "blk.";
-  if (!stem.starts_with(prefix))
+  if (!name.starts_with(prefix))
     return std::nullopt;
   uint32_t layer = 0;
-  const char *end = stem.data() + stem.size();
-  auto [rest, status] = std::from_chars(stem.data() + prefix.size(), end, layer);
+  const char *end = name.data() + name.size();
+  auto [rest, status] = std::from_chars(name.data() + prefix.size(), end, layer);
   if (status != std::errc() || rest == end || *rest != '.')
     return std::nullopt;
   return std::pair(layer, std::string(rest + 1, end));
+}
+
+/// A tensor of linear attention with its values' heads where Hugging Face's model has them.
+static Expected<Tensor> placeValues(const GgufTensor &stored, GgufChange change, GgufKeys &keys,
+                                    Tensor tensor) {
+  bool vector = stored.shape.size() == 1, byColumns = change == GgufChange::ValuesColumns;
+  Rows rows{stored, stored.getRows(), stored.getColumns(), change};
+  if (vector)
+    std::swap(rows.count, rows.columns);
+  rows.heads = keys.size("ssm.time_step_rank");
+  rows.keyHeads = keys.size("ssm.group_count");
+  if (change == GgufChange::ValuesBehind || change == GgufChange::TapsOfValues)
+    rows.kept = 2 * rows.keyHeads * keys.size("ssm.state_size");
+  SINTER_CHECK(keys.finish());
+  int64_t values = byColumns ? rows.columns : rows.count - rows.kept;
+  int64_t group = stored.type->plain ? 1 : stored.type->format.group;
+  if (rows.heads % rows.keyHeads != 0 || values <= 0 || values % rows.heads != 0 ||
+      (byColumns && values / rows.heads % group != 0) || (vector && !stored.type->plain))
+    return fail(std::string(keys.getSource()) + ": tensor '" + stored.name + "'",
+                "its " + std::to_string(values) + " rows or columns are not those of " +
+                    std::to_string(rows.heads) + " heads of values, in whole groups",
+                "take a file of a model that is known");
+  if (change == GgufChange::TapsOfValues)
+    tensor.shape.insert(tensor.shape.begin() + 1, 1);
+  tensor.dtype = DType::F32;
+  tensor.decoder = decodeRows(rows);
+  if (!stored.type->plain && stored.shape.size() >= 2 && change != GgufChange::TapsOfValues)
+    tensor.integers = splitRows(rows);
+  return tensor;
 }
 
 Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_view source,
@@ -196,23 +261,23 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       return fail(std::string(source) + ": tensor '" + stored.name + "'", why,
                   "take a file of a model that is known");
     };
-    size_t dot = stored.name.rfind('.');
-    std::string ending = dot == std::string::npos ? "" : stored.name.substr(dot);
-    std::string stem = stored.name.substr(0, dot);
-    auto layer = splitLayer(stem);
-    if (layer && layer->second == "attn_v_b")
+    auto layer = splitLayer(stored.name);
+    std::string own = layer ? layer->second : stored.name;
+    size_t dot = own.rfind('.');
+    std::string ending = dot == std::string::npos ? "" : own.substr(dot);
+    if (layer && own == "attn_v_b.weight")
       continue; // comes with the keys
     const std::vector<GgufTensorName> &list = layer ? architecture->ofLayer : architecture->global;
-    std::string own = layer ? layer->second : stem;
-    auto found = std::ranges::find(list, own + ending, &GgufTensorName::file);
+    auto found = std::ranges::find(list, own, &GgufTensorName::file);
     if (found == list.end() && (ending == ".weight" || ending == ".bias"))
-      found = std::ranges::find(list, own, &GgufTensorName::file);
+      found = std::ranges::find(list, own.substr(0, dot), &GgufTensorName::file);
     if (found == list.end())
       return unknown("models of the architecture " + std::string(architecture->name) +
                      " have none of this name");
     Tensor tensor;
     bool gotEnding =
-        found->change == GgufChange::Ending || found->change == GgufChange::RowOfEnding;
+        found->change == GgufChange::Ending || found->change == GgufChange::RowOfEnding ||
+        found->change == GgufChange::DecaysOfHeads || found->change == GgufChange::BiasesOfHeads;
     tensor.name = (layer ? architecture->layers + std::to_string(layer->first) + "." : "") +
                   found->name + (gotEnding ? "" : ending);
     tensor.shape = stored.shape;
@@ -247,6 +312,11 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     if (stored.type->plain && change == GgufChange::None) {
       tensor.dtype = stored.type->plain;
       tensors.push_back(std::move(tensor));
+      continue;
+    }
+    if (tilesRows(change) || change == GgufChange::ValuesColumns) {
+      SINTER_TRY(Tensor placed, placeValues(stored, change, keys, std::move(tensor)));
+      tensors.push_back(std::move(placed));
       continue;
     }
     bool byRows = change == GgufChange::PairsTogether || change == GgufChange::PartsApart;

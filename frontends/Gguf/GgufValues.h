@@ -74,5 +74,7 @@ Json layerTypes(GgufKeys &keys);
 
 /// "gemma4" (GgufGemma4.cpp).
 GgufArchitecture describeGemma4();
+/// "qwen35" (GgufQwen35.cpp).
+GgufArchitecture describeQwen35();
 
 } // namespace sinter::gguf

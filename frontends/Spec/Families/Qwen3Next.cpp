@@ -54,7 +54,9 @@ void nameHybrid(ModelSpec &spec, void (*nameProjections)(const ModelSpec &, cons
                                                          LinearAttentionSpec &)) {
   nameLlamaTensors(spec);
   nameHeadNorms(spec);
+  // Layers that predict further tokens, as Hugging Face's files and as GGUF's have them.
   spec.surplusBeginnings.push_back("mtp.");
+  spec.surplusBeginnings.push_back("model.layers." + std::to_string(spec.layers.size()) + ".");
   int64_t hidden = spec.hiddenSize, heads = spec.heads, width = spec.headDim;
   for (LayerSpec &layer : spec.layers) {
     if (!layer.isLinear) {

@@ -1,0 +1,97 @@
+// Qwen3.5: linear attention in most layers, whose heads of values the converter has put in another
+// order, and attention with a gate a head, side by side with its queries, in the others.
+
+#include "frontends/Gguf/GgufValues.h"
+
+namespace sinter {
+using namespace gguf;
+
+namespace {
+
+/// Which layers have linear attention: the file says so of each, or how many there are to one
+/// other.
+Json layerKinds(GgufKeys &keys) {
+  const Json *linear = keys.find("attention.recurrent_layers");
+  int64_t layers = keys.size("block_count") - keys.count("nextn_predict_layers", 0);
+  int64_t interval = keys.size("full_attention_interval", 4);
+  if (linear && (!linear->is_array() || static_cast<int64_t>(linear->size()) < layers)) {
+    keys.mistake("its " + keys.nameOf("attention.recurrent_layers") +
+                 " has no entry for each layer");
+    return {};
+  }
+  Json kinds = Json::array();
+  for (int64_t i = 0; i < layers; ++i) {
+    bool isLinear = linear ? (*linear)[static_cast<size_t>(i)] == true : (i + 1) % interval != 0;
+    kinds.push_back(isLinear ? "linear_attention" : "full_attention");
+  }
+  return kinds;
+}
+
+Json valueHeadSize(GgufKeys &keys) {
+  return keys.size("ssm.inner_size") / keys.size("ssm.time_step_rank");
+}
+
+Json rotatedShare(GgufKeys &keys) {
+  int64_t size = keys.size("attention.key_length");
+  return double(keys.size("rope.dimension_count", size)) / double(size);
+}
+
+Json layersOfText(GgufKeys &keys) {
+  return keys.size("block_count") - keys.count("nextn_predict_layers", 0);
+}
+
+} // namespace
+
+GgufArchitecture gguf::describeQwen35() {
+  constexpr GgufChange kOne = GgufChange::OneAdded;
+  const Names global = {{"token_embd", "model.embed_tokens"},
+                        {"output_norm", "model.norm", kOne},
+                        {"output", "lm_head"}};
+  const Names ofLayer = {{"attn_norm", "input_layernorm", kOne},
+                         {"post_attention_norm", "post_attention_layernorm", kOne},
+                         {"attn_q", "self_attn.q_proj"},
+                         {"attn_k", "self_attn.k_proj"},
+                         {"attn_v", "self_attn.v_proj"},
+                         {"attn_output", "self_attn.o_proj"},
+                         {"attn_q_norm", "self_attn.q_norm", kOne},
+                         {"attn_k_norm", "self_attn.k_norm", kOne},
+                         {"attn_qkv", "linear_attn.in_proj_qkv", GgufChange::ValuesBehind},
+                         {"attn_gate", "linear_attn.in_proj_z", GgufChange::ValuesTiled},
+                         {"ssm_alpha", "linear_attn.in_proj_a", GgufChange::ValuesTiled},
+                         {"ssm_beta", "linear_attn.in_proj_b", GgufChange::ValuesTiled},
+                         {"ssm_a", "linear_attn.A_log", GgufChange::DecaysOfHeads},
+                         {"ssm_dt.bias", "linear_attn.dt_bias", GgufChange::BiasesOfHeads},
+                         {"ssm_conv1d", "linear_attn.conv1d", GgufChange::TapsOfValues},
+                         {"ssm_norm", "linear_attn.norm"},
+                         {"ssm_out", "linear_attn.out_proj", GgufChange::ValuesColumns},
+                         // Of layers that predict further tokens, which are left out.
+                         {"nextn.eh_proj", "eh_proj"},
+                         {"nextn.enorm", "enorm"},
+                         {"nextn.hnorm", "hnorm"},
+                         {"nextn.embed_tokens", "embed_tokens"},
+                         {"nextn.shared_head_head", "shared_head.head"},
+                         {"nextn.shared_head_norm", "shared_head.norm"},
+                         {"ffn_gate", "mlp.gate_proj"},
+                         {"ffn_up", "mlp.up_proj"},
+                         {"ffn_down", "mlp.down_proj"}};
+  const Keys config = {{"hidden_size", size("embedding_length")},
+                       {"intermediate_size", size("feed_forward_length")},
+                       {"num_hidden_layers", layersOfText},
+                       {"num_attention_heads", size("attention.head_count")},
+                       {"num_key_value_heads", size("attention.head_count_kv")},
+                       {"head_dim", size("attention.key_length")},
+                       {"max_position_embeddings", size("context_length")},
+                       {"rms_norm_eps", number("attention.layer_norm_rms_epsilon", 1e-6)},
+                       {"hidden_act", text("silu")},
+                       {"rope_theta", number("rope.freq_base", 1e7)},
+                       {"partial_rotary_factor", rotatedShare},
+                       {"layer_types", layerKinds},
+                       {"linear_conv_kernel_dim", size("ssm.conv_kernel")},
+                       {"linear_key_head_dim", size("ssm.state_size")},
+                       {"linear_num_key_heads", size("ssm.group_count")},
+                       {"linear_num_value_heads", size("ssm.time_step_rank")},
+                       {"linear_value_head_dim", valueHeadSize}};
+  return {"qwen35", "qwen3_5_text", "model.layers.", global, ofLayer, config};
+}
+
+} // namespace sinter
