@@ -3,6 +3,7 @@
 #include "runtime/Format/PipelineStages.h"
 #include "runtime/Memory/ProcessMemory.h"
 #include "runtime/Session/Session.h"
+#include "sinter/StopText.h"
 
 using namespace sinter;
 using namespace sinter::runtime;
@@ -36,6 +37,16 @@ static void noteUnusedSampling(const Executable &executable, const Observer &obs
                   ", which changes what transformers generates; it is not looked at here");
 }
 
+static Expected<void> checkStops(const LoadedModel &model, const GenerateOptions &options) {
+  if (options.stop.empty())
+    return {};
+  for (const std::string &text : options.stop)
+    if (text.empty())
+      return fail("`stop`", "it is empty", "give a text");
+  SINTER_CHECK(model.openTokenizer());
+  return {};
+}
+
 static Expected<std::vector<int32_t>> getPrompt(const LoadedModel &model,
                                                 const GenerateOptions &options) {
   if (options.prompt)
@@ -65,11 +76,13 @@ void sinter::noteGreedy(const GenerateOptions &options) {
 Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOptions &options,
                                      const ReceiveToken &receive) {
   SINTER_CHECK(checkOptions(options));
+  SINTER_CHECK(checkStops(model, options));
   noteGreedy(options);
   const Executable &executable = *model.executable;
   GenerateRequest request;
   SINTER_TRY(request.prompt, getPrompt(model, options));
   request.maxNewTokens = options.maxNewTokens;
+  request.ignoresEnd = options.ignoreEos;
   request.sampling = {static_cast<float>(options.temperature), options.topK,
                       static_cast<float>(options.topP), options.seed.value_or(0)};
   // A model without a tokenizer gives ids alone.
@@ -104,17 +117,20 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
     for (int32_t token : request.prompt)
       decoder->push(token);
   Generated generated;
+  StopText stop(options.stop);
   if (decoder)
     generated.text.emplace();
   auto onToken = [&](size_t, int32_t token) -> Expected<bool> {
-    std::string piece = decoder ? decoder->push(token) : "";
+    std::string piece = stop.push(decoder ? decoder->push(token) : "");
     if (decoder)
       *generated.text += piece;
-    return goesOn(options, receive, token, piece);
+    SINTER_TRY(bool continues, goesOn(options, receive, token, piece));
+    return continues && !stop.getFound();
   };
   SINTER_TRY(std::vector<GenerateResult> results, generator.run(std::span(&request, 1), onToken));
   if (decoder)
-    *generated.text += decoder->flush();
+    *generated.text += stop.push(decoder->flush()) + stop.flush();
+  generated.stop = stop.getFound();
   generated.ids = std::move(results.front().tokens);
   generated.reason = results.front().reason;
   generated.times = generator.getTimes();

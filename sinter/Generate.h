@@ -14,6 +14,8 @@ struct GenerateOptions {
 
   std::optional<std::string> prompt; ///< the text to go on from, by the executable's tokenizer
   std::vector<int32_t> tokens;       ///< or its ids
+  std::vector<std::string> stop;     ///< texts that end it, and are left out; none empty
+  bool ignoreEos = false;            ///< goes on behind an end-of-sequence token
   std::optional<uint64_t> seed; ///< of sampling and random weights; else 0 and the executable's
   unsigned threads = 0;         ///< 0: one a processor
   Observer observer;
@@ -29,6 +31,7 @@ struct Generated {
   std::vector<int32_t> ids;        ///< the new tokens
   std::optional<std::string> text; ///< theirs; none without a tokenizer
   runtime::StopReason reason = runtime::StopReason::MaxNewTokens;
+  std::optional<std::string> stop; ///< which of the texts that end it did
   runtime::GenerateTimes times;
   uint64_t peakBytes = 0;  ///< held at the end, as the system counts it
   int64_t maxSequence = 0; ///< positions of the KV cache
@@ -41,8 +44,9 @@ using ReceiveToken = std::function<bool(int32_t token, const std::string &text)>
 /// Says that `top_k` and `top_p` are not looked at, where the temperature is 0.
 void noteGreedy(const GenerateOptions &options);
 
-/// Goes on from the prompt. Errors: neither or no tokens, no tokenizer, a number that is no id, a
-/// prompt longer than the KV cache, options out of their ranges.
+/// Goes on from the prompt. Errors: neither or no tokens, no tokenizer where there is a text to go
+/// on from or to end at, a number that is no id, a prompt longer than the KV cache, options out of
+/// their ranges.
 Expected<Generated> generate(const LoadedModel &model, const GenerateOptions &options,
                              const ReceiveToken &receive = {});
 

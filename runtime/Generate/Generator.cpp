@@ -144,7 +144,8 @@ Expected<bool> Generator::accept(Slot &slot, size_t index, int32_t token,
     if (!goesOn)
       return stop(StopReason::Caller);
   }
-  if (std::find(endTokens.begin(), endTokens.end(), token) != endTokens.end())
+  if (!slot.request->ignoresEnd &&
+      std::find(endTokens.begin(), endTokens.end(), token) != endTokens.end())
     return stop(StopReason::EndOfSequence);
   if (static_cast<int64_t>(slot.result.tokens.size()) >= slot.request->maxNewTokens)
     return stop(StopReason::MaxNewTokens);

@@ -34,6 +34,7 @@ struct GenerateRequest {
   /// The first tokens of the prompt that the slot's cache holds from the run before: of its prompt
   /// and of what it made, all but the last token.
   size_t cached = 0;
+  bool ignoresEnd = false; ///< an end-of-sequence token does not stop it
 };
 
 /// Why a slot stopped.

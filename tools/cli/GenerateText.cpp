@@ -21,6 +21,12 @@ void cli::addGenerateFlags(CLI::App &command, GenerateFlags &flags) {
       ->excludes(flags.promptOption)
       ->excludes(flags.fileOption);
   addOptions(command, flags.generation);
+  command
+      .add_option("--stop", flags.generation.stop,
+                  "a text to stop at, which is not printed; may be given more than once")
+      ->allow_extra_args(false);
+  command.add_flag("--ignore-eos", flags.generation.ignoreEos,
+                   "go on behind a token that ends a sequence");
   command.add_flag("--ids", flags.ids, "print the new token ids on one line instead of text");
 }
 
@@ -64,7 +70,7 @@ static const char *nameOf(StopReason reason) {
 static void printObject(const Generated &result, bool ids) {
   const GenerateTimes &times = result.times;
   nlohmann::json object = {{"ids", result.ids},
-                           {"stop", nameOf(result.reason)},
+                           {"stop", result.stop ? "stop_text" : nameOf(result.reason)},
                            {"prompt_tokens", times.promptTokens},
                            {"new_tokens", times.newTokens},
                            {"prefill_ms", times.prefillSeconds * 1e3},

@@ -163,6 +163,10 @@ TEST(GeneratorTest, StopReasons) {
   GenerateResult end = run({48}, 10);
   EXPECT_EQ(end.tokens, std::vector<int32_t>{49});
   EXPECT_EQ(end.reason, StopReason::EndOfSequence);
+  GenerateRequest beyond{.prompt = {48}, .maxNewTokens = 3, .ignoresEnd = true};
+  GenerateResult passed = generator.run(std::span(&beyond, 1))->front();
+  EXPECT_EQ(passed.tokens.size(), 3u);
+  EXPECT_EQ(passed.reason, StopReason::MaxNewTokens);
   EXPECT_EQ(run({1}, 3).reason, StopReason::MaxNewTokens);
   EXPECT_TRUE(run({1}, 0).tokens.empty());
   EXPECT_EQ(run({1}, 10, [](size_t, int32_t) { return false; }).reason, StopReason::Caller);
