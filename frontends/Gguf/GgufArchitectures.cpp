@@ -635,7 +635,7 @@ Expected<const GgufArchitecture *> findGgufArchitecture(const GgufFile &file,
   if (auto parts = file.metadata.find("split.count");
       parts != file.metadata.end() && parts->is_number_unsigned() && parts->get<uint64_t>() > 1)
     return fail(std::string(source), "it is one of " + parts->dump() + " parts of a model",
-                "join them with llama.cpp's llama-gguf-split --merge");
+                "give the path of the first part");
   auto given = file.metadata.find("general.architecture");
   if (given == file.metadata.end())
     return fail(std::string(source), "it has no general.architecture", "download the file again");

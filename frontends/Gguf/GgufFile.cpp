@@ -1,11 +1,14 @@
 #include "frontends/Gguf/GgufFile.h"
 #include "runtime/Base/Utf8.h"
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <set>
 
 namespace sinter {
 namespace {
+
+constexpr const char *kParts = "split.count"; // of a model, where they are several
 
 using Json = nlohmann::json;
 constexpr std::string_view kMagic = "GGUF";
@@ -236,10 +239,65 @@ bool GgufFile::isGguf(std::span<const std::byte> bytes) {
          std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
 }
 
-Expected<GgufFile> GgufFile::open(const std::filesystem::path &path) {
+/// A whole number of a file's metadata; 0 where there is none.
+static uint64_t countOf(const GgufFile &file, const char *key) {
+  auto entry = file.metadata.find(key);
+  return entry != file.metadata.end() && entry->is_number_unsigned() ? entry->get<uint64_t>() : 0;
+}
+
+/// The ending of part `number` from 1 on, as llama.cpp names them.
+static std::string endingOf(uint64_t number, uint64_t count) {
+  char text[64];
+  std::snprintf(text, sizeof text, "-%05llu-of-%05llu.gguf",
+                static_cast<unsigned long long>(number), static_cast<unsigned long long>(count));
+  return text;
+}
+
+static Expected<GgufFile> openPart(const std::filesystem::path &path) {
   SINTER_TRY(MappedFile mapping, MappedFile::open(path));
-  SINTER_TRY(GgufFile file, read(mapping.getBytes(), path.string()));
-  file.mapping = std::move(mapping);
+  SINTER_TRY(GgufFile file, GgufFile::read(mapping.getBytes(), path.string()));
+  file.mappings.push_back(std::move(mapping));
+  file.paths.push_back(path);
+  return file;
+}
+
+Expected<GgufFile> GgufFile::open(const std::filesystem::path &path) {
+  SINTER_TRY(GgufFile file, openPart(path));
+  uint64_t count = countOf(file, kParts), number = countOf(file, "split.no") + 1;
+  if (count < 2)
+    return file;
+  std::string name = path.filename().string(), ending = endingOf(number, count);
+  if (!name.ends_with(ending))
+    return fail(path.string(),
+                "it is part " + std::to_string(number) + " of " + std::to_string(count) +
+                    " and its name does not end in " + ending,
+                "give the parts the names that they were published with");
+  std::string stem = name.substr(0, name.size() - ending.size());
+  if (number != 1)
+    return fail(path.string(),
+                "it is part " + std::to_string(number) + " of " + std::to_string(count),
+                "give the first part, " + stem + endingOf(1, count));
+  std::set<std::string> names;
+  for (const GgufTensor &tensor : file.tensors)
+    names.insert(tensor.name);
+  for (uint64_t i = 2; i <= count; ++i) {
+    SINTER_TRY(GgufFile part, openPart(path.parent_path() / (stem + endingOf(i, count))));
+    const std::filesystem::path &from = part.paths.front();
+    if (countOf(part, kParts) != count || countOf(part, "split.no") + 1 != i)
+      return fail(from.string(),
+                  "it is not part " + std::to_string(i) + " of " + std::to_string(count),
+                  "download it again");
+    for (GgufTensor &tensor : part.tensors) {
+      if (!names.insert(tensor.name).second)
+        return fail(from.string(), "its tensor '" + tensor.name + "' is in another part, too",
+                    "download the parts of one model");
+      tensor.part = file.paths.size();
+      file.tensors.push_back(std::move(tensor));
+    }
+    file.mappings.push_back(std::move(part.mappings.front()));
+    file.paths.push_back(from);
+  }
+  file.metadata.erase(kParts);
   return file;
 }
 

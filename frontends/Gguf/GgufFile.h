@@ -29,7 +29,8 @@ struct GgufTensor {
   std::vector<int64_t> shape; ///< row-major: the extent that changes fastest is the last
   const GgufType *type = nullptr;
   std::span<const std::byte> data;
-  uint64_t offset = 0; ///< of the data from the start of the file
+  uint64_t offset = 0; ///< of the data from the start of its file
+  size_t part = 0;     ///< which file that is, of a model in several parts
 
   int64_t getRows() const; ///< of the last extent; 1 for a tensor of one dimension
   int64_t getColumns() const { return shape.empty() ? 1 : shape.back(); }
@@ -39,7 +40,9 @@ struct GgufFile {
   /// Entries by key: numbers, booleans, strings, arrays.
   nlohmann::json metadata = nlohmann::json::object();
   std::vector<GgufTensor> tensors;
-  std::optional<MappedFile> mapping; ///< of a file that was opened by its path
+  /// Of what was opened by its path: its files, one or the parts of a model in order.
+  std::vector<MappedFile> mappings;
+  std::vector<std::filesystem::path> paths;
 
   /// Whether a path names a GGUF file: by its ending, `.gguf`.
   static bool isPath(const std::filesystem::path &path) { return path.extension() == ".gguf"; }
@@ -47,7 +50,10 @@ struct GgufFile {
   /// Whether a file with these first bytes says that it is a GGUF file.
   static bool isGguf(std::span<const std::byte> bytes);
 
-  /// Maps a file, for as long as the result lives, and reads its header.
+  /// Maps a file, for as long as the result lives, and reads its header; of a model in several
+  /// parts
+  /// ("m-00001-of-00003.gguf" is the first of them) all, with the tensors of all. Fails where one
+  /// is missing or another model's, and where `path` is not the first.
   static Expected<GgufFile> open(const std::filesystem::path &path);
 
   /// Reads the header; `bytes` is the whole file and must outlive the result. Fails, with `source`

@@ -282,7 +282,7 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
                   found->name + (gotEnding ? "" : ending);
     tensor.shape = stored.shape;
     tensor.dtypeName = stored.type->name;
-    tensor.file = fileIndex;
+    tensor.file = fileIndex + stored.part;
     tensor.offset = stored.offset;
     tensor.data = stored.data;
     bool vector = stored.shape.size() == 1;

@@ -96,8 +96,12 @@ Expected<WeightFiles> WeightFiles::open(const fs::path &directoryOrFile) {
     SINTER_CHECK(weights.openIndex(path));
   } else {
     SINTER_TRY(MappedFile file, MappedFile::open(path));
-    SINTER_CHECK(weights.addFile(file.getBytes(), path, path.string()));
-    weights.mappings.push_back(std::move(file));
+    if (GgufFile::isGguf(file.getBytes())) {
+      SINTER_CHECK(weights.addGguf(path));
+    } else {
+      SINTER_CHECK(weights.addFile(file.getBytes(), path, path.string()));
+      weights.mappings.push_back(std::move(file));
+    }
   }
   SINTER_CHECK(weights.joinQuantized(path.parent_path() / "config.json"));
   SINTER_CHECK(weights.finish());
@@ -138,6 +142,18 @@ Expected<void> WeightFiles::addFile(std::span<const std::byte> bytes, const fs::
   std::move(read.begin(), read.end(), std::back_inserter(all));
   content.push_back(bytes);
   fileList.push_back({path, bytes.size()});
+  return {};
+}
+
+Expected<void> WeightFiles::addGguf(const fs::path &path) {
+  SINTER_TRY(GgufFile file, GgufFile::open(path));
+  SINTER_TRY(std::vector<Tensor> read, nameGgufTensors(file, path.string(), fileList.size()));
+  std::move(read.begin(), read.end(), std::back_inserter(all));
+  for (size_t i = 0; i < file.mappings.size(); ++i) {
+    content.push_back(file.mappings[i].getBytes());
+    fileList.push_back({file.paths[i], content.back().size()});
+    mappings.push_back(std::move(file.mappings[i]));
+  }
   return {};
 }
 

@@ -60,6 +60,8 @@ public:
 private:
   Expected<void> addFile(std::span<const std::byte> bytes, const std::filesystem::path &path,
                          std::string_view source);
+  /// Of a model in several parts, all of them.
+  Expected<void> addGguf(const std::filesystem::path &path);
   Expected<void> openIndex(const std::filesystem::path &index);
   Expected<void> joinQuantized(const std::filesystem::path &config);
   Expected<void> finish();
