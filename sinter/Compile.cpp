@@ -201,14 +201,6 @@ static Expected<void> checkExperts(const Model &model, const CompileOptions &opt
   return {};
 }
 
-/// What models with linear attention are not compiled for.
-static Expected<void> checkLinearAttention(const Model &model, const CompileOptions &options) {
-  if (model.spec.hasLinearAttention() && options.isGpu())
-    return fail("`target` " + options.target, "linear attention has no kernel for GPUs yet",
-                "give `target` cpu");
-  return {};
-}
-
 /// Kernels take heads of so many elements at the most; of latent vectors, where these are keys.
 static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &options) {
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";
@@ -281,7 +273,6 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
     request.contents.metadata["trained_length"] = std::to_string(stretched->getUnstretchedLength());
   }
   SINTER_CHECK(checkExperts(model, compile));
-  SINTER_CHECK(checkLinearAttention(model, compile));
   if (!model.text)
     SINTER_CHECK(checkHeads(model.spec, compile));
   SINTER_CHECK(checkFp8(compile));

@@ -69,6 +69,9 @@ public:
   /// Whether consumers of a kernel of the family join it before they join each other.
   virtual bool hasEpilogues() const { return false; }
 
+  /// Why no kernel of the family runs on a GPU; empty where they do.
+  virtual llvm::StringRef findGpuObstacle() const { return {}; }
+
   /// Whether splat constants are immediate operands of a kernel, and not read from memory.
   virtual bool hasImmediates() const { return true; }
 

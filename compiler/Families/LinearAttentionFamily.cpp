@@ -9,7 +9,9 @@ namespace {
 struct LinearAttentionFamily : KernelFamily {
   LinearAttentionFamily() : KernelFamily("linear_attention") {}
 
-  bool isRoot(Operation *op) const override { return isa<LinearAttentionOp>(op); }
+  bool isRoot(Operation *op) const override {
+    return isa<LinearAttentionOp>(op);
+  }
 
   StringRef findObstacle(const OpSet &ops, Operation *) const override {
     return ops.size() > 1 ? "the op runs alone" : "";
@@ -17,11 +19,14 @@ struct LinearAttentionFamily : KernelFamily {
 
   bool hasImmediates() const override { return false; }
 
+  StringRef findGpuObstacle() const override {
+    return "linear attention has no kernel for GPUs yet";
+  }
+
   FailureOr<int64_t> lowerToLoops(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                   const TargetAttr &target) const override {
     if (isForGpu(tensorKernel))
-      return tensorKernel.emitError("expected a processor as the target: linear attention has no "
-                                    "kernel for GPUs yet");
+      return tensorKernel.emitError("expected a processor as the target: ") << findGpuObstacle();
     return lowerLinearAttentionKernel(tensorKernel, loopKernel, target);
   }
 };

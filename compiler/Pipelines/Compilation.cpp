@@ -1,5 +1,6 @@
 #include "compiler/Pipelines/Compilation.h"
 #include "compiler/Analysis/BuildIdentity.h"
+#include "compiler/Analysis/KernelFamily.h"
 #include "compiler/Analysis/Target.h"
 #include "compiler/Codegen/Loops/Kernels.h"
 #include "compiler/Pipelines/Registration.h"
@@ -53,6 +54,7 @@ Expected<void> Compilation::makeModule() {
              parseTarget(&context, request.options.getTarget(), request.options.cores));
   SINTER_TRY(module, request.graph->build(context, request, target));
   (*module)->setAttr(SinterDialect::kTarget, target);
+  SINTER_CHECK(checkTarget(target));
   SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(request.options.grid));
   SINTER_CHECK(checkGrid(axes));
   // A text may say what it is written for.
@@ -67,6 +69,22 @@ Expected<void> Compilation::makeModule() {
     (*module)->setAttr(SinterDialect::kGrid, makeGrid(axes));
   addMetadata();
   return {};
+}
+
+Expected<void> Compilation::checkTarget(TargetAttr target) {
+  if (!target.isGpu())
+    return {};
+  KernelFamilies families(&context);
+  StringRef obstacle;
+  module->walk([&](Operation *op) {
+    const KernelFamily *family = families.findRooted(op);
+    obstacle = family ? family->findGpuObstacle() : StringRef();
+    return obstacle.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (obstacle.empty())
+    return {};
+  return fail("`target` " + std::string(request.options.getTarget()), obstacle.str(),
+              "give `target` cpu");
 }
 
 Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {
