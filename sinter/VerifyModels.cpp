@@ -39,11 +39,6 @@ static Expected<std::vector<CompileRequest>> makeRequests(const Model &model,
   constexpr int64_t kChunk = 3, kCapacity = 8, kSequence = 5;
   SINTER_TRY(CompileRequest inference,
              makeRequest(model, options, {"prefill", "decode", "logits"}, kChunk, kCapacity));
-  if (model.spec.hasLinearAttention()) {
-    options.observer.note("linear attention has no gradient: training is not checked");
-    inference.contents = {};
-    return std::vector<CompileRequest>{std::move(inference)};
-  }
   SINTER_TRY(CompileRequest training,
              makeRequest(model, options, {"train_step", "evaluate"}, kSequence, kSequence));
   training.options.cacheType = DType::F32;
@@ -58,6 +53,10 @@ static Expected<std::vector<CompileRequest>> makeRequests(const Model &model,
 static Expected<void> checkModel(Model model, const VerifyModelsOptions &options,
                                  const VerifyRequest &verify, std::vector<ModelVerdict> &verdicts) {
   cutDown(model.spec, options.layers, options.observer);
+  // Of generated weights some results of linear attention are nearly zero: the norm behind would
+  // make them large, and the roundings in their gradients.
+  if (model.spec.hasLinearAttention())
+    model.spec.normEps = 0.1;
   SINTER_TRY(std::vector<CompileRequest> requests, makeRequests(model, options));
   VerifyOptions verifyOptions;
   verifyOptions.tolerance = options.tolerance;

@@ -29,7 +29,7 @@ LogicalResult Gradients::run() {
     if (!reached)
       continue;
     auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-    if (!differentiable)
+    if (!differentiable || !differentiable.hasAdjoint())
       return op->emitError("expected every op between parameters and the loss to have an adjoint, "
                            "got ")
              << op->getName();

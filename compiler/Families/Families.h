@@ -17,7 +17,7 @@ const KernelFamily &getAttentionFamily();
 /// to it.
 const KernelFamily &getLibraryGemmFamily();
 
-/// One linear attention, alone.
+/// One linear attention or its gradients, alone.
 const KernelFamily &getLinearAttentionFamily();
 
 /// A matrix, sliced, cast, transposed, put side by side, in this order, and packed.

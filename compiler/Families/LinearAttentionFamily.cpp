@@ -10,7 +10,7 @@ struct LinearAttentionFamily : KernelFamily {
   LinearAttentionFamily() : KernelFamily("linear_attention") {}
 
   bool isRoot(Operation *op) const override {
-    return isa<LinearAttentionOp>(op);
+    return isa<LinearAttentionOp, LinearAttentionGradOp>(op);
   }
 
   StringRef findObstacle(const OpSet &ops, Operation *) const override {
@@ -27,6 +27,8 @@ struct LinearAttentionFamily : KernelFamily {
                                   const TargetAttr &target) const override {
     if (isForGpu(tensorKernel))
       return tensorKernel.emitError("expected a processor as the target: ") << findGpuObstacle();
+    if (isa<LinearAttentionGradOp>(tensorKernel.front().front()))
+      return lowerLinearAttentionGradKernel(tensorKernel, loopKernel, target);
     return lowerLinearAttentionKernel(tensorKernel, loopKernel, target);
   }
 };

@@ -171,6 +171,8 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let methods = [
     InterfaceMethod<"Adds to the gradients of the operands; at least one result has a gradient.",
       "void", "buildAdjoint", (ins "::sinter::Adjoint &":$adjoint)>,
+    InterfaceMethod<"Whether it is known of this form of the op, too.",
+      "bool", "hasAdjoint", (ins), "", "return true;">,
   ];
 }
 

@@ -37,6 +37,19 @@ void AttentionOp::buildAdjoint(Adjoint &adjoint) {
   adjoint.add(getValue(), grad.getValueGradient());
 }
 
+bool LinearAttentionOp::hasAdjoint() { return !getState(); }
+
+void LinearAttentionOp::buildAdjoint(Adjoint &adjoint) {
+  OperandRange operands = getOperands();
+  SmallVector<Type> types(operands.getTypes());
+  auto grad = LinearAttentionGradOp::create(adjoint.getBuilder(), adjoint.getLoc(), types[0],
+                                            types[1], types[2], types[3], types[4], getQuery(),
+                                            getKey(), getValue(), getDecay(), getBeta(),
+                                            adjoint.getGradient(getResult()), getScaleAttr());
+  for (auto [operand, gradient] : llvm::zip_equal(operands, grad.getResults()))
+    adjoint.add(operand, gradient);
+}
+
 // Rotations are orthogonal: the adjoint turns back.
 void RotaryOp::buildAdjoint(Adjoint &adjoint) {
   AdjointBuilder build(adjoint);

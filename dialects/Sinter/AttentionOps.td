@@ -100,6 +100,7 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_PlacedShardab
 }
 
 def LinearAttentionOp : Sinter_ReferenceOp<"linear_attention", [Sinter_Shardable,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface, ["hasAdjoint"]>,
     DeclareOpInterfaceMethods<InPlaceOpInterface>, AttrSizedOperandSegments]> {
   let summary = "a state that decays and takes in keys and values by the gated delta rule, read by queries";
   let description = [{
@@ -116,6 +117,7 @@ def LinearAttentionOp : Sinter_ReferenceOp<"linear_attention", [Sinter_Shardable
     `S` begins as zeros, or, of a chunk that follows others, as `state[b]` where `start[b]` is not 0;
     what is in `state[b]` does not matter otherwise. The first `count[b]` tokens are taken in, all
     of them without a count; the others have the result zero. `next` is `S` behind the last one.
+    Of whole sequences, without a state, there is a gradient (`linear_attention_grad`).
 
     C1: query and key are `[b, t, g, dk]`, value and the result `[b, t, h, dv]`. C2: g divides h.
     C3: decay and beta are `[b, t, h]`. C4: state, start, count and next are given together or not at
@@ -133,6 +135,43 @@ def LinearAttentionOp : Sinter_ReferenceOp<"linear_attention", [Sinter_Shardable
                        F64Attr:$scale);
   let results = (outs Sinter_FloatTensor:$result,
                       Optional<StaticShapeTensorOf<[F32, F64]>>:$next);
+  let hasVerifier = 1;
+}
+
+def LinearAttentionGradOp : Sinter_ReferenceOp<"linear_attention_grad", [Sinter_Shardable]> {
+  let summary = "the gradients of a linear_attention of whole sequences";
+  let description = [{
+    With `S'` the state before a token and `S` that behind it, `a = exp(decay)`, `p = S'^T k`,
+    `u = beta (v - a p)`, `o` the gradient of the token's result `y` and `G` that of `S`, from the
+    last token, behind which `G` is zeros, to the first:
+
+    ```
+    G <- G + scale q o^T
+    dv = beta G^T k             dbeta = (v - a p) . G^T k
+    dq = scale S o              dk = G u - a S' dv
+    G <- a (G - k dv^T)
+    ddecay = the sum over this and all later tokens of y . o - v . dv
+    ```
+    No sum has both a state and a gradient of one, so that none is kept for later. The last line is
+    `a (sum(G * S') - p . dv)`, as a factor to all decays up to a token is one to all that its
+    query and its key read, and the inverse of one to what its key brings in.
+
+    Gradients of a key head are sums over the value heads that read it.
+
+    C1: query and key are `[b, t, g, dk]`, value and gradient `[b, t, h, dv]`; the results have the
+    shapes of query, key, value, decay and beta. C2: g divides h. C3: decay and beta are `[b, t, h]`.
+
+    ```mlir
+    %dq, %dk, %dv, %ddecay, %dbeta = sinter.linear_attention_grad %q, %k, %v, %decay, %beta,
+        %gradient {scale = 0.125} : ...
+    ```
+  }];
+  let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key,
+                       Sinter_FloatTensor:$value, Sinter_FloatTensor:$decay,
+                       Sinter_FloatTensor:$beta, Sinter_FloatTensor:$gradient, F64Attr:$scale);
+  let results = (outs Sinter_FloatTensor:$query_gradient, Sinter_FloatTensor:$key_gradient,
+                      Sinter_FloatTensor:$value_gradient, Sinter_FloatTensor:$decay_gradient,
+                      Sinter_FloatTensor:$beta_gradient);
   let hasVerifier = 1;
 }
 

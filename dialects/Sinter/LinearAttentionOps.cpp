@@ -17,20 +17,31 @@ OpOperand *LinearAttentionOp::getInPlaceOperand(OpResult result) {
   return result.getResultNumber() == 1 ? &getStateMutable()[0] : nullptr;
 }
 
-LogicalResult LinearAttentionOp::verify() {
-  RankedTensorType q = getQuery().getType(), v = getValue().getType();
-  if (q.getRank() != 4 || v.getRank() != 4 || getKey().getType().getShape() != q.getShape() ||
-      v.getShape().take_front(2) != q.getShape().take_front(2) ||
-      getResult().getType().getShape() != v.getShape()) // linear_attention_c1
-    return emitOpError("expected query and key [b, t, g, dk], value and a result [b, t, h, dv], "
-                       "got ")
-           << q << ", " << getKey().getType() << ", " << v << " -> " << getResult().getType();
-  if (v.getDimSize(2) % q.getDimSize(2) != 0) // linear_attention_c2
-    return emitOpError("expected ")
+/// What both ops ask of queries, keys and values (c1, with all that has the value's shape), of
+/// heads (c2), of decay and beta (c3).
+template <typename Op>
+static LogicalResult verifyHeads(Op op, bool hasValueShapes, RankedTensorType like) {
+  RankedTensorType q = op.getQuery().getType(), v = op.getValue().getType();
+  if (q.getRank() != 4 || v.getRank() != 4 || op.getKey().getType().getShape() != q.getShape() ||
+      v.getShape().take_front(2) != q.getShape().take_front(2) || !hasValueShapes)
+    return op.emitOpError("expected query and key [b, t, g, dk], value and ")
+           << (isa<LinearAttentionOp>(op) ? "a result" : "gradient") << " [b, t, h, dv], got " << q
+           << ", " << op.getKey().getType() << ", " << v << " and " << like;
+  if (v.getDimSize(2) % q.getDimSize(2) != 0)
+    return op.emitOpError("expected ")
            << q.getDimSize(2) << " key heads to divide " << v.getDimSize(2) << " value heads";
-  if (getDecay().getType().getShape() != v.getShape().drop_back() ||
-      getBeta().getType().getShape() != v.getShape().drop_back()) // linear_attention_c3
-    return emitOpError("expected decay and beta to be [b, t, h]");
+  if (op.getDecay().getType().getShape() != v.getShape().drop_back() ||
+      op.getBeta().getType().getShape() != v.getShape().drop_back())
+    return op.emitOpError("expected decay and beta to be [b, t, h]");
+  return success();
+}
+
+// linear_attention_c1, linear_attention_c2, linear_attention_c3
+LogicalResult LinearAttentionOp::verify() {
+  RankedTensorType q = getQuery().getType(), v = getValue().getType(),
+                   result = getResult().getType();
+  if (failed(verifyHeads(*this, result.getShape() == v.getShape(), result)))
+    return failure();
   auto hasShape = [](Value value, ArrayRef<int64_t> shape) {
     return value && cast<RankedTensorType>(value.getType()).getShape() == shape;
   };
@@ -87,6 +98,91 @@ SmallVector<ReferenceTensor> LinearAttentionOp::evaluate(ArrayRef<ReferenceTenso
   SmallVector<ReferenceTensor> results{std::move(result)};
   if (next)
     results.push_back(std::move(*next));
+  for (ReferenceTensor &each : results)
+    each.round();
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// LinearAttentionGradOp
+//===----------------------------------------------------------------------===//
+
+// The state of a head is advanced twice, with a sum over its rows each time, and two over its
+// columns the second time; its gradient takes in a product, decays, and has one of each.
+int64_t LinearAttentionGradOp::getFlops() {
+  ArrayRef<int64_t> v = getValue().getType().getShape();
+  return 25 * v[0] * v[1] * v[2] * v[3] * getKey().getType().getDimSize(3);
+}
+
+FusionRole LinearAttentionGradOp::getFusionRole() { return FusionRole::Opaque; }
+
+// linear_attention_grad_c1, linear_attention_grad_c2, linear_attention_grad_c3
+LogicalResult LinearAttentionGradOp::verify() {
+  RankedTensorType gradient = getGradient().getType();
+  if (failed(verifyHeads(*this, gradient.getShape() == getValue().getType().getShape(), gradient)))
+    return failure();
+  for (auto [operand, result] : llvm::zip(getOperandTypes(), getResultTypes()))
+    if (cast<RankedTensorType>(operand).getShape() != cast<RankedTensorType>(result).getShape())
+      return emitOpError("expected the gradient of ")
+             << operand << " to have its shape, got " << result; // linear_attention_grad_c1
+  return success();
+}
+
+SmallVector<ReferenceTensor> LinearAttentionGradOp::evaluate(ArrayRef<ReferenceTensor> operands) {
+  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2], &decay = operands[3],
+                        &beta = operands[4], &gradient = operands[5];
+  int64_t tokens = v.getShape()[1], heads = v.getShape()[2], width = v.getShape()[3],
+          depth = q.getShape()[3], group = heads / q.getShape()[2], size = depth * width;
+  double scale = getScale().convertToDouble();
+  SmallVector<ReferenceTensor> results;
+  for (Type type : getResultTypes())
+    results.emplace_back(cast<RankedTensorType>(type));
+  for (int64_t b = 0; b < v.getShape()[0]; ++b)
+    for (int64_t h = 0; h < heads; ++h) {
+      int64_t g = h / group;
+      // The state before each token and behind the last one; u and v - a p of each token.
+      std::vector<double> states((tokens + 1) * size), steps(tokens * width), misses(steps.size());
+      for (int64_t t = 0; t < tokens; ++t) {
+        double *before = &states[t * size], *behind = before + size;
+        double factor = std::exp(decay.at({b, t, h}));
+        for (int64_t j = 0; j < width; ++j) {
+          double said = 0;
+          for (int64_t i = 0; i < depth; ++i)
+            said += before[i * width + j] * k.at({b, t, g, i});
+          misses[t * width + j] = v.at({b, t, h, j}) - factor * said;
+          steps[t * width + j] = beta.at({b, t, h}) * misses[t * width + j];
+          for (int64_t i = 0; i < depth; ++i)
+            behind[i * width + j] =
+                factor * before[i * width + j] + k.at({b, t, g, i}) * steps[t * width + j];
+        }
+      }
+      std::vector<double> ofState(size);
+      double later = 0;
+      for (int64_t t = tokens; t-- > 0;) {
+        const double *before = &states[t * size], *behind = before + size;
+        double factor = std::exp(decay.at({b, t, h}));
+        for (int64_t j = 0; j < width; ++j) {
+          double ofResult = gradient.at({b, t, h, j}), ofStep = 0, result = 0;
+          for (int64_t i = 0; i < depth; ++i) {
+            ofState[i * width + j] += scale * q.at({b, t, g, i}) * ofResult;
+            ofStep += ofState[i * width + j] * k.at({b, t, g, i});
+            result += scale * behind[i * width + j] * q.at({b, t, g, i});
+          }
+          double ofValue = beta.at({b, t, h}) * ofStep;
+          results[2].at({b, t, h, j}) = ofValue;
+          results[4].at({b, t, h}) += misses[t * width + j] * ofStep;
+          later += result * ofResult - v.at({b, t, h, j}) * ofValue;
+          for (int64_t i = 0; i < depth; ++i) {
+            double &each = ofState[i * width + j];
+            results[0].at({b, t, g, i}) += scale * behind[i * width + j] * ofResult;
+            results[1].at({b, t, g, i}) +=
+                each * steps[t * width + j] - factor * before[i * width + j] * ofValue;
+            each = factor * (each - k.at({b, t, g, i}) * ofValue);
+          }
+        }
+        results[3].at({b, t, h}) = later;
+      }
+    }
   for (ReferenceTensor &each : results)
     each.round();
   return results;

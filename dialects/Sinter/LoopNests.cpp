@@ -180,6 +180,11 @@ LoopNest LinearAttentionOp::getLoopNest() {
                              "b T h e, b h D e");
 }
 
+LoopNest LinearAttentionGradOp::getLoopNest() {
+  return makeLoopNest(*this, "b T h D, b T h D, b T h E, b T h, b T h, b T h E -> "
+                             "b T h D, b T h D, b T h E, b T h, b T h");
+}
+
 LoopNest RotaryOp::getLoopNest() {
   return makePlacedNest(makeLoopNest(*this, "b t h D, P R, P R, b -> b t h D"));
 }

@@ -672,8 +672,9 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
     return fail("config.json: key 'output_router_logits'",
                 "training with a loss of the router is not supported",
                 "set it, or router_aux_loss_coef, to false or 0");
-  if (spec.hasLinearAttention() && llvm::is_contained(options.entries, "train_step"))
-    return fail("the model", "its linear attention has no gradient: it cannot be trained yet", "");
+  if (spec.hasLinearAttention() && options.training.documentMask)
+    return fail("`document_mask`",
+                "the model's linear attention goes on over the end of a document", "leave it out");
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry) &&
         getGramLayer(entry).value_or(spec.layers.size()) >= spec.layers.size())

@@ -156,13 +156,13 @@ TEST_P(TrainingOfOtherLayers, SameBits) {
   compareLayouts({{"tensor=2"}, {"context=2"}, {"data=2", 3}, {"pipeline=2"}});
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, TrainingOfOtherLayers,
-                         ::testing::Values(std::tuple("gpt2", DType::F32),
-                                           std::tuple("qwen3", DType::F32),
-                                           std::tuple("olmo3", DType::F32),
-                                           std::tuple("gemma3", DType::BF16),
-                                           std::tuple("cohere", DType::F32)),
-                         testName);
+INSTANTIATE_TEST_SUITE_P(
+    Models, TrainingOfOtherLayers,
+    ::testing::Values(std::tuple("gpt2", DType::F32), std::tuple("qwen3", DType::F32),
+                      std::tuple("olmo3", DType::F32), std::tuple("gemma3", DType::BF16),
+                      std::tuple("cohere", DType::F32), std::tuple("qwen3_5", DType::F32),
+                      std::tuple("qwen3_next", DType::BF16)),
+    testName);
 
 // What an optimizer computes of all of a matrix is not of its parts.
 class OptimizersOfFusedMatrices : public ::testing::TestWithParam<std::string> {};

@@ -46,6 +46,11 @@ mlir::FailureOr<int64_t> lowerLinearAttentionKernel(mlir::func::FuncOp tensorKer
                                                     mlir::func::FuncOp loopKernel,
                                                     const TargetAttr &target);
 
+/// The gradients of one linear_attention.
+mlir::FailureOr<int64_t> lowerLinearAttentionGradKernel(mlir::func::FuncOp tensorKernel,
+                                                        mlir::func::FuncOp loopKernel,
+                                                        const TargetAttr &target);
+
 /// The gradients of one attention.
 mlir::FailureOr<int64_t> lowerAttentionGradKernel(mlir::func::FuncOp tensorKernel,
                                                   mlir::func::FuncOp loopKernel,

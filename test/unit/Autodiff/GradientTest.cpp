@@ -249,6 +249,18 @@ Value attentionCase(GraphBuilder &graph, Random &random) {
                          parameter(graph, "v", {b, t, g, d}), nullptr, options);
 }
 
+Value linearAttentionCase(GraphBuilder &graph, Random &random) {
+  int64_t b = random.extent(1, 2), t = random.extent(1, 5), g = random.extent(1, 2),
+          h = g * random.extent(1, 2), d = random.extent(1, 3), e = random.extent(1, 3);
+  Value decay = graph.unary<NegOp>(graph.unary<SigmoidOp>(parameter(graph, "decay", {b, t, h})));
+  return graph
+      .linearAttention(parameter(graph, "q", {b, t, g, d}), parameter(graph, "k", {b, t, g, d}),
+                       parameter(graph, "v", {b, t, h, e}), decay,
+                       graph.unary<SigmoidOp>(parameter(graph, "beta", {b, t, h})), 0.7, nullptr,
+                       nullptr, nullptr)
+      .getResult();
+}
+
 Value crossEntropyCase(GraphBuilder &graph, Random &random) {
   int64_t n = random.extent(1, 7), d = random.extent(), v = random.extent(3, 6);
   GraphBuilder::CrossEntropy options;
@@ -360,9 +372,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"TransposedEmbedding", transposedEmbeddingCase},
                     Case{"TiedEmbedding", tiedEmbeddingCase}, Case{"RmsNorm", rmsNormCase},
                     Case{"LayerNorm", layerNormCase}, Case{"Rotary", rotaryCase},
-                    Case{"Attention", attentionCase}, Case{"CrossEntropy", crossEntropyCase},
-                    Case{"TopK", topKCase}, Case{"Dispatch", dispatchCase},
-                    Case{"Combine", combineCase}, Case{"GroupedMatmul", groupedMatmulCase},
-                    Case{"Experts", expertsCase}),
+                    Case{"Attention", attentionCase}, Case{"LinearAttention", linearAttentionCase},
+                    Case{"CrossEntropy", crossEntropyCase}, Case{"TopK", topKCase},
+                    Case{"Dispatch", dispatchCase}, Case{"Combine", combineCase},
+                    Case{"GroupedMatmul", groupedMatmulCase}, Case{"Experts", expertsCase}),
     [](const auto &info) { return std::string(info.param.name); });
 } // namespace

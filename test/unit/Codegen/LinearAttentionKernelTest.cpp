@@ -42,6 +42,31 @@ std::string attend(const Sizes &s, bool isChunk, llvm::StringRef element = "f32"
       .str();
 }
 
+/// A kernel with the gradients of one op.
+std::string differentiate(const Sizes &s, llvm::StringRef element = "f32",
+                          llvm::StringRef results = "%0#0, %0#1, %0#2, %0#3, %0#4") {
+  std::string keys = llvm::formatv("tensor<{0}x{1}x{2}x{3}x", s.slots, s.tokens, s.groups, s.depth),
+              values =
+                  llvm::formatv("tensor<{0}x{1}x{2}x{3}x", s.slots, s.tokens, s.heads, s.width),
+              gates = llvm::formatv("tensor<{0}x{1}x{2}xf32>", s.slots, s.tokens, s.heads);
+  std::string k = llvm::formatv("{0}{1}>", keys, element),
+              v = llvm::formatv("{0}{1}>", values, element);
+  std::string all[] = {keys + "f32>", keys + "f32>", values + "f32>", gates, gates};
+  std::string types;
+  for (size_t i = 0; i < 5; ++i)
+    if (results.contains("#" + std::to_string(i)))
+      types += (types.empty() ? "" : ", ") + all[i];
+  return llvm::formatv(R"(
+    func.func private @kernel(%q: {0}, %k: {0}, %v: {1}, %d: {2}, %b: {2}, %o: {1}) -> ({3})
+        attributes {{sinter.kernel = "linear_attention"} {{
+      %0:5 = sinter.linear_attention_grad %q, %k, %v, %d, %b, %o {{scale = 0.25}
+        : ({0}, {0}, {1}, {2}, {2}, {1}) -> ({4}, {4}, {5}, {2}, {2})
+      return {6} : {3}
+    })",
+                       k, v, gates, types, all[0], all[2], results)
+      .str();
+}
+
 /// Keys of about unit length, decays below zero, betas between 0 and 1; starts and counts by slot.
 MakeArgument withPlaces(std::vector<int64_t> starts, std::vector<int64_t> counts) {
   return [=](unsigned index, mlir::RankedTensorType type) {
@@ -147,9 +172,31 @@ TEST(LinearAttentionKernel, ChunksHaveTheBitsOfTheWhole) {
     ASSERT_EQ(state[i], lastState[i]) << i;
 }
 
+TEST(LinearAttentionKernel, Gradients) {
+  // A decay's gradient is a sum over later tokens of differences, which cancel out where it is
+  // small.
+  constexpr double tolerance = 1e-5;
+  for (Sizes s :
+       {Sizes{1, 2, 1, 1, 1, 1}, Sizes{2, 5, 1, 3, 6, 7}, Sizes{1, 9, 2, 4, 16, 37},
+        Sizes{1, 33, 1, 2, 24, 130}, Sizes{1, 70, 1, 1, 128, 128}, Sizes{1, 12, 1, 2, 300, 40}})
+    expectSameAsReference(differentiate(s), tolerance, {}, withPlaces({}, {}));
+  Sizes sizes{1, 9, 2, 4, 16, 37};
+  expectSameAsReference(differentiate(sizes), tolerance, getHostTarget(256), withPlaces({}, {}));
+  expectSameAsReference(differentiate(sizes, "bf16"), tolerance, {}, withPlaces({}, {}));
+}
+
+TEST(LinearAttentionKernel, GradientsThatAreWanted) {
+  for (const char *results : {"%0#2", "%0#0, %0#2", "%0#1, %0#2, %0#4", "%0#2, %0#3"})
+    expectSameAsReference(differentiate({2, 5, 1, 3, 6, 7}, "f32", results), 1e-5, {},
+                          withPlaces({}, {}));
+}
+
 TEST(LinearAttentionKernel, IsAloneOfNarrowNumbersOnAProcessor) {
   std::string text = attend({1, 2, 1, 1, 4, 4}, /*isChunk=*/false, "f64");
   expectError(text, "expected numbers of at most 32 bits");
+  expectError(attend({1, 2, 1, 1, 1025, 4}, false), "expected keys of 1024 elements at the most");
+  expectError(differentiate({1, 2, 1, 1, 4, 4}, "f32", "%0#0"),
+              "expected the gradient of the value to be a result");
   text = attend({1, 2, 1, 1, 4, 4}, false);
   size_t at = text.find("      return %y");
   text.replace(at, std::string::npos,

@@ -149,6 +149,12 @@ func.func @bytes(%q: tensor<2x3x8x4xf32>, %k: tensor<2x5x4x4xi8>, %s: tensor<2x5
     : (tensor<2x5x4x4xi8>, tensor<2x3x4x4xi8>, tensor<2xi32>, tensor<2xi32>) -> tensor<2x5x4x4xi8>
   return
 }
+func.func @linear(%q: tensor<2x3x4x4xf64>, %v: tensor<2x3x8x8xf64>, %d: tensor<2x3x8xf64>) {
+  %0:5 = sinter.linear_attention_grad %q, %q, %v, %d, %d, %v {scale = 0.5}
+    : (tensor<2x3x4x4xf64>, tensor<2x3x4x4xf64>, tensor<2x3x8x8xf64>, tensor<2x3x8xf64>, tensor<2x3x8xf64>, tensor<2x3x8x8xf64>)
+    -> (tensor<2x3x4x4xf64>, tensor<2x3x4x4xf64>, tensor<2x3x8x8xf64>, tensor<2x3x8xf64>, tensor<2x3x8xf64>)
+  return
+}
 )";
 
 } // namespace sinter::test
