@@ -16,7 +16,8 @@ constexpr Composite composites[] = {{"gemma3", "gemma3_text"},
                                     {"llava", "llama"},
                                     {"llava_next", "llama"},
                                     {"mistral3", "mistral"},
-                                    {"qwen3_5", "qwen3_5_text"}};
+                                    {"qwen3_5", "qwen3_5_text"},
+                                    {"qwen3_5_moe", "qwen3_5_moe_text"}};
 
 /// What `text_config` leaves out where it is the default of transformers' class.
 struct DecoderSizes {
@@ -29,6 +30,7 @@ constexpr DecoderSizes defaultSizes[] = {{"gemma3_text", 262208, 2304, 9216, 26,
                                          {"gemma4_unified_text", 262144, 2304, 9216, 30, 8},
                                          {"llama", 32000, 4096, 11008, 32, 32},
                                          {"mistral", 32000, 4096, 14336, 32, 32},
+                                         {"qwen3_5_moe_text", 248320, 2048, 512, 40, 16},
                                          {"qwen3_5_text", 248320, 4096, 12288, 32, 16}};
 
 } // namespace

@@ -247,6 +247,7 @@ struct ModelSpec {
   /// Linear attention: heads, their widths, and the tokens that a convolution sees.
   int64_t linearKeyHeads = 0, linearValueHeads = 0, linearKeySize = 0, linearValueSize = 0;
   int64_t convolutionWidth = 0;
+  bool gatesHeads = false; ///< layers of the spec's own form have an attentionGate
   int64_t maxPositions = 0;
 
   Activation activation = Activation::Silu;

@@ -44,6 +44,42 @@ void takeDecoder(std::vector<Tensor> &tensors) {
   });
 }
 
+/// An expert's matrices as tensors of their own, where Qwen3.5's experts of a layer are stacked:
+/// each a part of the stack's data, under the name that transformers saves it by. Other families'
+/// stacks of these names are not beside a gate of a shared expert.
+void splitExperts(std::vector<Tensor> &tensors) {
+  constexpr std::string_view ofGates = ".mlp.experts.gate_up_proj",
+                             ofDowns = ".mlp.experts.down_proj";
+  std::set<std::string> layers;
+  for (const Tensor &tensor : tensors)
+    if (size_t end = tensor.name.find(".mlp.shared_expert_gate.weight"); end != std::string::npos)
+      layers.insert(tensor.name.substr(0, end));
+  std::vector<Tensor> parts;
+  std::erase_if(tensors, [&](const Tensor &stack) {
+    bool hasGates = stack.name.ends_with(ofGates);
+    if (stack.shape.size() != 3 || stack.decoder || (!hasGates && !stack.name.ends_with(ofDowns)))
+      return false;
+    std::string layer =
+        stack.name.substr(0, stack.name.size() - (hasGates ? ofGates : ofDowns).size());
+    int64_t count = stack.shape[0], matrices = hasGates ? 2 : 1;
+    if (!layers.contains(layer) || count == 0 || stack.shape[1] % matrices != 0)
+      return false;
+    size_t bytes = stack.data.size() / static_cast<size_t>(count * matrices);
+    for (int64_t i = 0; i < count * matrices; ++i) {
+      const char *kind = !hasGates ? "down" : i % 2 == 0 ? "gate" : "up";
+      Tensor part = stack;
+      part.name =
+          layer + ".mlp.experts." + std::to_string(i / matrices) + "." + kind + "_proj.weight";
+      part.shape = {stack.shape[1] / matrices, stack.shape[2]};
+      part.data = stack.data.subspan(static_cast<size_t>(i) * bytes, bytes);
+      part.offset = stack.offset + static_cast<uint64_t>(i) * bytes;
+      parts.push_back(std::move(part));
+    }
+    return true;
+  });
+  std::ranges::move(parts, std::back_inserter(tensors));
+}
+
 /// Tensors that transformers came to save under another name.
 constexpr std::pair<std::string_view, std::string_view> renamed[] = {
     {"embed_out.weight", "lm_head.weight"}};
@@ -211,6 +247,7 @@ Expected<void> WeightFiles::joinQuantized(const fs::path &config) {
 
 Expected<void> WeightFiles::finish() {
   takeDecoder(all);
+  splitExperts(all);
   std::sort(all.begin(), all.end(),
             [](const Tensor &a, const Tensor &b) { return a.name < b.name; });
   for (std::string_view prefix : basePrefixes)

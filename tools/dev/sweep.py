@@ -129,7 +129,28 @@ def draw_model(draw):
     keys["layer_scales"] = draw.random() < 0.15
     if "kv_lora_rank" not in keys and draw.random() < 0.2:
         draw_layer_kinds(draw, keys, positions)
+    if "kv_lora_rank" not in keys and draw.random() < 0.25:
+        draw_linear_attention(draw, keys)
     return keys
+
+
+def draw_linear_attention(draw, keys):
+    """Some layers with linear attention, among whatever other kinds there are."""
+    layers = keys["num_hidden_layers"]
+    if keys.get("num_kv_shared_layers") or "share_layers" in keys:
+        return
+    types = keys.get("layer_types", ["full_attention"] * layers)
+    keys["layer_types"] = [draw.choice([kind, "linear_attention"]) for kind in types]
+    key_heads = draw.choice([1, 2, 2, 3, 4])
+    keys |= {"linear_num_key_heads": key_heads,
+             "linear_num_value_heads": key_heads * draw.choice([1, 2, 3]),
+             "linear_key_head_dim": draw.choice([4, 8, 12, 16]),
+             "linear_value_head_dim": draw.choice([6, 8, 16, 33]),
+             "linear_conv_kernel_dim": draw.choice([1, 2, 4])}
+    if "linear_attention" not in keys["layer_types"]:
+        for key in [key for key in keys if key.startswith("linear_")]:
+            keys.pop(key)
+    keys["attn_output_gate"] = draw.random() < 0.5
 
 
 def draw_layer_kinds(draw, keys, positions):

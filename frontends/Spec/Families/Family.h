@@ -37,7 +37,8 @@ void readVocabulary(ConfigReader &config, ModelSpec &spec, bool defaultTied);
 
 /// The same and hidden_size, intermediate_size, num_hidden_layers, num_attention_heads,
 /// max_position_embeddings.
-void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied);
+void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied,
+                std::optional<int64_t> defaultMlpSize = {});
 
 /// What Llama's relatives differ in where their files say nothing.
 struct LlamaDefaults {
@@ -47,6 +48,7 @@ struct LlamaDefaults {
   std::optional<double> partial = {};                ///< as of readRotary
   double theta = 10000;
   double eps = 1e-5;
+  std::optional<int64_t> mlpSize = {}; ///< of models that have none but those of experts
 };
 
 /// readCommon() and what Llama's relatives share: padding, heads, one kind of rotary positions,
@@ -112,7 +114,7 @@ void readRotatedLayers(ConfigReader &config, ModelSpec &spec);
 void readUniformWindow(ConfigReader &config, ModelSpec &spec);
 
 /// layer_types ("full_attention", "sliding_attention") with `window` for the sliding ones; where
-/// the key is absent, `isSliding(layer)` decides.
+/// the key is absent, `isSliding(layer)` decides. Layers with linear attention are known before.
 void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> window,
                     bool (*isSliding)(const ModelSpec &, int64_t layer, int64_t argument),
                     int64_t argument = 0);
@@ -123,6 +125,15 @@ void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t
 void readExperts(ConfigReader &config, ModelSpec &spec,
                  std::initializer_list<const char *> countKeys, int64_t defaultCount,
                  int64_t defaultPerToken);
+
+/// The heads of linear attention where no key says them; 0: as many values as keys.
+struct LinearHeadDefaults {
+  int64_t keyHeads, valueHeads = 0, keySize, valueSize = 0;
+};
+
+/// linear_num_key_heads, linear_num_value_heads, linear_key_head_dim, linear_value_head_dim
+/// and linear_conv_kernel_dim.
+void readLinearHeads(ConfigReader &config, ModelSpec &spec, const LinearHeadDefaults &defaults);
 
 /// moe_intermediate_size, norm_topk_prob, and the layers without experts: those in mlp_only_layers
 /// and all but each decoder_sparse_step-th.

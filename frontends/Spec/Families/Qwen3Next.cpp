@@ -1,7 +1,8 @@
-// Qwen3-Next and Qwen3.5: linear attention by the gated delta rule in three of four layers; in the
-// others attention whose heads are scaled by a gate, with norms of Q and K and a quarter of each
-// head rotated. Norms' factors are 1 + weight. Qwen3-Next has experts and a shared one with a gate,
-// and its linear attention's projections side by side in two tensors.
+// Qwen3-Next and Qwen3.5, dense or with experts: linear attention by the gated delta rule in three
+// of four layers; in the others attention whose heads are scaled by a gate, with norms of Q and K
+// and a quarter of each head rotated. Norms' factors are 1 + weight. Qwen3-Next has experts and a
+// shared one with a gate, as one of the Qwen3.5 has, and its linear attention's projections side by
+// side in two tensors.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -26,23 +27,21 @@ void readLinearLayers(ConfigReader &config, ModelSpec &spec) {
   }
 }
 
-void readHybrid(ConfigReader &config, ModelSpec &spec, int64_t kvHeads) {
+void readHybrid(ConfigReader &config, ModelSpec &spec, int64_t kvHeads,
+                std::optional<int64_t> mlpSize = {}) {
   readLlama(config, spec,
-            {.positions = 32768, .kvHeads = kvHeads, .headDim = 256, .partial = 0.25, .eps = 1e-6});
+            {.positions = 32768,
+             .kvHeads = kvHeads,
+             .headDim = 256,
+             .partial = 0.25,
+             .eps = 1e-6,
+             .mlpSize = mlpSize});
   readLinearLayers(config, spec);
   spec.normUnitOffset = spec.queryKeyNorm = true;
   spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
   config.requireFlag("attn_output_gate", true);
-  spec.linearKeyHeads = config.size("linear_num_key_heads", 16);
-  spec.linearValueHeads = config.size("linear_num_value_heads", 32);
-  spec.linearKeySize = config.size("linear_key_head_dim", 128);
-  spec.linearValueSize = config.size("linear_value_head_dim", 128);
-  spec.convolutionWidth = config.size("linear_conv_kernel_dim", 4);
-  if (spec.linearValueHeads % spec.linearKeyHeads != 0)
-    config.mistake("linear_num_value_heads",
-                   "the " + std::to_string(spec.linearKeyHeads) + " key heads do not divide its " +
-                       std::to_string(spec.linearValueHeads),
-                   "");
+  readLinearHeads(config, spec,
+                  {.keyHeads = 16, .valueHeads = 32, .keySize = 128, .valueSize = 128});
   // The type that a state is kept in, f32 here; layers that guess further tokens, which are not
   // read.
   config.ignore({"mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"});
@@ -139,6 +138,22 @@ void qwen35ReadConfig(ConfigReader &config, ModelSpec &spec) {
 }
 
 void qwen35NameTensors(ModelSpec &spec) { nameHybrid(spec, nameSplitProjections); }
+
+void qwen35MoeReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readHybrid(config, spec, 2, /*mlpSize=*/512);
+  readExperts(config, spec, {"num_experts", "num_local_experts"}, 256, 8);
+  spec.expertSize = config.size("moe_intermediate_size", 512);
+  spec.routing.normalizes = true;
+  for (LayerSpec &layer : spec.layers)
+    layer.isSparse = true;
+  spec.sharedExpertSize = config.size("shared_expert_intermediate_size", 512);
+  spec.sharedExpertGate = true;
+}
+
+void qwen35MoeNameTensors(ModelSpec &spec) {
+  nameHybrid(spec, nameSplitProjections);
+  nameGatedSharedExperts(spec);
+}
 
 void qwen3NextReadConfig(ConfigReader &config, ModelSpec &spec) {
   readHybrid(config, spec, 2);

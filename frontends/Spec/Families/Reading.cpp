@@ -39,17 +39,19 @@ void readVocabulary(ConfigReader &config, ModelSpec &spec, bool defaultTied) {
   spec.eosIds = config.ids("eos_token_id");
 }
 
-void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied) {
+void readCommon(ConfigReader &config, ModelSpec &spec, int64_t defaultPositions, bool defaultTied,
+                std::optional<int64_t> defaultMlpSize) {
   readVocabulary(config, spec, defaultTied);
   spec.hiddenSize = config.size("hidden_size");
-  spec.mlpSize = config.size("intermediate_size");
+  spec.mlpSize = defaultMlpSize ? config.size("intermediate_size", *defaultMlpSize)
+                                : config.size("intermediate_size");
   readLayerCount(config, spec, "num_hidden_layers");
   spec.heads = config.size("num_attention_heads");
   spec.maxPositions = config.size("max_position_embeddings", defaultPositions);
 }
 
 void readLlama(ConfigReader &config, ModelSpec &spec, const LlamaDefaults &defaults) {
-  readCommon(config, spec, defaults.positions, defaults.tied);
+  readCommon(config, spec, defaults.positions, defaults.tied, defaults.mlpSize);
   readPaddingId(config, spec);
   readKvHeads(config, spec, defaults.kvHeads);
   readHeadDim(config, spec, defaults.headDim);
@@ -143,7 +145,7 @@ void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t
   for (size_t i = 0; i < spec.layers.size(); ++i) {
     bool sliding = types ? (*types)[i] == "sliding_attention"
                          : isSliding(spec, static_cast<int64_t>(i), argument);
-    if (types && !sliding && (*types)[i] != "full_attention")
+    if (types && !sliding && !spec.layers[i].isLinear && (*types)[i] != "full_attention")
       config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
                      "use 'full_attention' or 'sliding_attention'");
     if (sliding && !window)
@@ -247,6 +249,21 @@ void readExperts(ConfigReader &config, ModelSpec &spec,
   bool hasLoss = config.flag("output_router_logits", false);
   double coefficient = config.number("router_aux_loss_coef", 0.001);
   spec.trainsRouterLoss = hasLoss && coefficient != 0;
+}
+
+void readLinearHeads(ConfigReader &config, ModelSpec &spec, const LinearHeadDefaults &defaults) {
+  spec.linearKeyHeads = config.size("linear_num_key_heads", defaults.keyHeads);
+  spec.linearValueHeads = config.size(
+      "linear_num_value_heads", defaults.valueHeads ? defaults.valueHeads : spec.linearKeyHeads);
+  spec.linearKeySize = config.size("linear_key_head_dim", defaults.keySize);
+  spec.linearValueSize = config.size("linear_value_head_dim",
+                                     defaults.valueSize ? defaults.valueSize : spec.linearKeySize);
+  spec.convolutionWidth = config.size("linear_conv_kernel_dim", 4);
+  if (spec.linearValueHeads % spec.linearKeyHeads != 0)
+    config.mistake("linear_num_value_heads",
+                   "the " + std::to_string(spec.linearKeyHeads) + " key heads do not divide its " +
+                       std::to_string(spec.linearValueHeads),
+                   "");
 }
 
 void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize) {

@@ -51,7 +51,15 @@
 //   no_rope_layers               a list of 0 for layers without positions, 1 for others (rotary)
 //   rope_interleave              default false: pairs are (i, i + width / 2)
 //   position_offset              learned positions: row of position 0, default 0
-//   layer_types, sliding_window  per layer "full_attention" (default) or "sliding_attention"
+//   layer_types, sliding_window  per layer "full_attention" (default), "sliding_attention" or
+//                                "linear_attention", which has
+//   linear_num_key_heads         default num_attention_heads
+//   linear_num_value_heads       default linear_num_key_heads
+//   linear_key_head_dim          default hidden_size / num_attention_heads
+//   linear_value_head_dim        default linear_key_head_dim
+//   linear_conv_kernel_dim       default 4; the tokens that a convolution sees
+//   attn_output_gate             default false; true: what heads of attention give is scaled by the
+//                                sigmoid of a product of the input
 //   query_growth                 default 0; rotated queries are scaled by their position: by
 //   query_growth_length          1 + growth * log(1 + floor(position / length)), of whole heads
 //   attention_sinks              default false; true: a score a head that takes part of the weights
@@ -82,6 +90,10 @@
 //   layers.N.attn.sinks                            (attention_sinks)
 //   layers.N.attn.{q_down,q_down_norm,q_up}.weight in place of q_proj (q_lora_rank)
 //   layers.N.attn.{kv_down,kv_norm,kv_up}.weight   in place of k_proj, v_proj (kv_lora_rank)
+//   layers.N.attn.gate_proj.weight                 (attn_output_gate; linear attention)
+//   layers.N.attn.{beta_proj,decay_proj,norm}.weight, layers.N.attn.{log_decay,decay_bias}
+//   layers.N.attn.conv1d.weight                    (linear attention; conv1d is of the channels of
+//                                                  q_proj, k_proj, v_proj: [all, 1, kernel])
 //   layers.N.attn_post_norm.weight                 (all placements but "pre")
 //   layers.N.mlp_norm.weight, layers.N.mlp_post_norm.weight   (likewise)
 //   layers.N.mlp.{gate_proj,up_proj,down_proj}.weight         (gate_proj: gated types)
@@ -190,6 +202,10 @@ void readLatent(ConfigReader &config, ModelSpec &spec) {
   spec.rotaries.front().interleaved = config.flag("rope_interleave", false);
   config.choice("position_embedding_type", {"rotary"}, 0);
   config.requireFlag("use_qk_norm", false);
+  config.requireFlag("attn_output_gate", false);
+  if (std::ranges::any_of(spec.layers, &LayerSpec::isLinear))
+    config.mistake("layer_types", "'linear_attention' is not supported beside latent attention",
+                   "leave kv_lora_rank out");
 }
 
 void readPositions(ConfigReader &config, ModelSpec &spec) {
@@ -223,6 +239,27 @@ void readHeads(ConfigReader &config, ModelSpec &spec) {
   spec.normsRotatedHeads =
       config.choice("qk_norm_place", {"before_rotary", "behind_rotary"}, 0) == 1;
   spec.clipQkv = config.positive("clip_qkv", 0);
+}
+
+/// Which layers of layer_types have linear attention.
+void markLinearLayers(ConfigReader &config, ModelSpec &spec) {
+  std::vector<std::string> types = config.texts("layer_types").value_or(std::vector<std::string>());
+  for (size_t i = 0; i < std::min(types.size(), spec.layers.size()); ++i)
+    spec.layers[i].isLinear = types[i] == "linear_attention";
+}
+
+/// Their heads, once it is known what other layers have.
+void readLinearAttention(ConfigReader &config, ModelSpec &spec) {
+  if (std::ranges::none_of(spec.layers, &LayerSpec::isLinear))
+    return;
+  readLinearHeads(config, spec, {.keyHeads = spec.heads, .keySize = spec.hiddenSize / spec.heads});
+  for (LayerSpec &layer : spec.layers) {
+    if (layer.cacheOf)
+      return config.mistake("num_kv_shared_layers",
+                            "layers with linear attention have no keys and values to share", "");
+    if (layer.isLinear)
+      layer.valuesAreKeys = false;
+  }
 }
 
 void readSharing(ConfigReader &config, ModelSpec &spec) {
@@ -271,7 +308,56 @@ void checkSharing(ConfigReader &config, const ModelSpec &spec) {
                      "layers " + std::to_string(first - spec.layers.begin()) + " and " +
                          std::to_string(&layer - spec.layers.data()) + " are of different sizes",
                      "");
+    else if (layer.isLinear != first->isLinear)
+      config.mistake("share_layers",
+                     "layers " + std::to_string(first - spec.layers.begin()) + " and " +
+                         std::to_string(&layer - spec.layers.data()) + " are of different types",
+                     "");
   }
+}
+
+void nameLinearAttention(ModelSpec &spec, LayerSpec &layer, const std::string &stem) {
+  int64_t hidden = spec.hiddenSize, keys = spec.linearKeyHeads * spec.linearKeySize,
+          values = spec.linearValueHeads * spec.linearValueSize;
+  auto part = [&](const std::string &name, int64_t out) {
+    return linear(name, stem + name, hidden, out, false);
+  };
+  layer.linear = {.query = part("attn.q_proj", keys),
+                  .key = part("attn.k_proj", keys),
+                  .value = part("attn.v_proj", values),
+                  .gate = part("attn.gate_proj", values),
+                  .beta = part("attn.beta_proj", spec.linearValueHeads),
+                  .decay = part("attn.decay_proj", spec.linearValueHeads),
+                  .convolution = stem + "attn.conv1d.weight",
+                  .logDecay = stem + "attn.log_decay",
+                  .decayBias = stem + "attn.decay_bias",
+                  .norm = {"attn.norm", stem + "attn.norm.weight", "", spec.linearValueSize}};
+  layer.output = linear("attn.o_proj", stem + "attn.o_proj", values, hidden, spec.outputBias);
+}
+
+/// Attention that keeps keys and values of tokens.
+void nameAttention(ModelSpec &spec, LayerSpec &layer, const std::string &stem) {
+  int64_t hidden = spec.hiddenSize, width = spec.getHeadDim(layer), queries = spec.heads * width,
+          keys = spec.getKvHeads(layer) * width;
+  auto part = [&](const std::string &name, int64_t in, int64_t out, bool bias) {
+    return linear(name, stem + name, in, out, bias);
+  };
+  layer.query = part("attn.q_proj", hidden, queries, spec.qkvBias);
+  if (!layer.cacheOf)
+    layer.key = part("attn.k_proj", hidden, keys, spec.qkvBias);
+  if (!layer.cacheOf && !layer.valuesAreKeys)
+    layer.value = part("attn.v_proj", hidden, keys, spec.qkvBias);
+  if (spec.gatesHeads)
+    layer.attentionGate = part("attn.gate_proj", hidden, queries, false);
+  layer.output = part("attn.o_proj", queries, hidden, spec.outputBias);
+  if (spec.queryKeyNorm) {
+    bool isWhole = spec.wholeQueryKeyNorm;
+    layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "", isWhole ? queries : width};
+    if (!layer.cacheOf)
+      layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "", isWhole ? keys : width};
+  }
+  if (spec.valueNorm && !layer.cacheOf)
+    layer.valueNorm = {"attn.v_norm", "", "", width};
 }
 
 } // namespace
@@ -288,6 +374,7 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
   readMixture(config, spec);
   readNorms(config, spec);
   readSharing(config, spec);
+  markLinearLayers(config, spec);
   readLayerTypes(config, spec, config.optionalSize("sliding_window"),
                  [](const ModelSpec &, int64_t, int64_t) { return false; });
   if (isLatent) {
@@ -297,6 +384,8 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
     checkLayerHeads(config, spec, "num_global_key_value_heads");
     readHeads(config, spec);
     readSharedKeys(config, spec);
+    readLinearAttention(config, spec);
+    spec.gatesHeads = config.flag("attn_output_gate", false);
   }
   checkSharing(config, spec);
   readLayerInputs(config, spec, config.optionalSize("hidden_size_per_layer_input").value_or(0),
@@ -334,8 +423,6 @@ void sinterOwnNameTensors(ModelSpec &spec) {
   if (spec.layerInputs)
     nameLayerInputs(spec, "embed_layers", "embed_layers_proj", "embed_layers_norm");
   for (LayerSpec &layer : spec.layers) {
-    int64_t width = spec.getHeadDim(layer);
-    int64_t queries = spec.heads * width, keys = spec.getKvHeads(layer) * width;
     layer.path = "layers." + std::to_string(&layer - spec.layers.data());
     std::string stem = "layers." + std::to_string(layer.parameterGroup) + ".";
     auto named = [&](const std::string &name, int64_t in, int64_t out, bool bias) {
@@ -353,24 +440,13 @@ void sinterOwnNameTensors(ModelSpec &spec) {
       nameLatentAttention(spec, layer, stem,
                           {"attn.q_proj", "attn.q_down", "attn.q_down_norm", "attn.q_up",
                            "attn.kv_down", "attn.kv_norm", "attn.kv_up", "attn.o_proj"});
+    } else if (layer.isLinear) {
+      nameLinearAttention(spec, layer, stem);
     } else {
-      layer.query = named("attn.q_proj", hidden, queries, spec.qkvBias);
-      if (!layer.cacheOf)
-        layer.key = named("attn.k_proj", hidden, keys, spec.qkvBias);
-      if (!layer.cacheOf && !layer.valuesAreKeys)
-        layer.value = named("attn.v_proj", hidden, keys, spec.qkvBias);
-      layer.output = named("attn.o_proj", queries, hidden, spec.outputBias);
+      nameAttention(spec, layer, stem);
     }
-    if (spec.attentionSinks)
+    if (spec.attentionSinks && !layer.isLinear)
       layer.sinks = stem + "attn.sinks";
-    if (spec.queryKeyNorm) {
-      bool isWhole = spec.wholeQueryKeyNorm;
-      layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "", isWhole ? queries : width};
-      if (!layer.cacheOf)
-        layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "", isWhole ? keys : width};
-    }
-    if (spec.valueNorm && !layer.cacheOf)
-      layer.valueNorm = {"attn.v_norm", "", "", width};
     if (spec.layerInputs)
       nameLayerInput(spec, layer, stem, "input.gate", "input.proj", "input.norm");
     if (spec.layerScales)

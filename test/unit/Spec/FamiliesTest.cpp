@@ -93,6 +93,32 @@ TEST(Families, LinearAttentionInThreeOfFourLayers) {
   EXPECT_TRUE(needs(spec, stem + "in_proj_ba.weight", {12, 32}));
   EXPECT_TRUE(needs(spec, "model.layers.2.mlp.shared_expert_gate.weight", {1, 32}));
   EXPECT_TRUE(spec.routing.normalizes);
+
+  spec = parse(config("qwen3_5_moe_text", sizes + R"(, "num_experts": 5,
+      "moe_intermediate_size": 20, "shared_expert_intermediate_size": 24,
+      "num_experts_per_tok": 2)"));
+  EXPECT_TRUE(needs(spec, stem + "in_proj_qkv.weight", {62, 32}));
+  EXPECT_TRUE(needs(spec, "model.layers.2.mlp.experts.4.down_proj.weight", {32, 20}));
+  EXPECT_TRUE(needs(spec, "model.layers.2.mlp.shared_expert_gate.weight", {1, 32}));
+  EXPECT_TRUE(spec.routing.normalizes);
+}
+
+TEST(Families, LinearAttentionOfSintersOwnModels) {
+  ModelSpec spec = parse(R"({"model_type": "sinter", "vocab_size": 9, "hidden_size": 24,
+      "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "layer_types": ["linear_attention", "full_attention"], "linear_num_value_heads": 8,
+      "linear_value_head_dim": 5, "attn_output_gate": true, "use_qk_norm": true,
+      "attention_sinks": true})");
+  std::string stem = "layers.0.attn.";
+  EXPECT_TRUE(needs(spec, stem + "q_proj.weight", {24, 24}));
+  EXPECT_TRUE(needs(spec, stem + "v_proj.weight", {40, 24}));
+  EXPECT_TRUE(needs(spec, stem + "conv1d.weight", {88, 1, 4}));
+  EXPECT_TRUE(needs(spec, stem + "log_decay", {8}));
+  EXPECT_TRUE(needs(spec, stem + "norm.weight", {5}));
+  EXPECT_FALSE(needs(spec, stem + "q_norm.weight", {6}));
+  EXPECT_FALSE(needs(spec, stem + "sinks", {4}));
+  EXPECT_TRUE(needs(spec, "layers.1.attn.gate_proj.weight", {24, 24}));
+  EXPECT_TRUE(needs(spec, "layers.1.attn.sinks", {4}));
 }
 
 TEST(Families, ExpertsInSomeLayers) {

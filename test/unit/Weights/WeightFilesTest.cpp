@@ -76,6 +76,39 @@ TEST(WeightFiles, TakesTheDecoderOfAModelOfSeveralParts) {
   }
 }
 
+TEST(WeightFiles, SplitsStackedExpertsBesideAGatedSharedOne) {
+  auto stacked = [](const std::string &gate) {
+    auto tensor = [](const std::string &name, const std::string &rest) {
+      return "\"model.layers.0.mlp." + name + "\":{\"dtype\":\"U8\"," + rest + "}";
+    };
+    std::string header =
+        "{" + tensor("experts.gate_up_proj", R"("shape":[2,4,1],"data_offsets":[0,8])") + "," +
+        tensor("experts.down_proj", R"("shape":[2,1,2],"data_offsets":[8,12])") + "," +
+        tensor(gate, R"("shape":[0],"data_offsets":[12,12])") + "}";
+    return safetensors(header, "abcdefghijkl");
+  };
+  std::string file = stacked("shared_expert_gate.weight");
+  auto weights = WeightFiles::fromBytes(bytesOf(file));
+  ASSERT_TRUE(weights) << messageOf(weights);
+  const std::vector<int64_t> ofGate = {2, 1}, ofDown = {1, 2};
+  for (const auto &[name, data, shape] :
+       {std::tuple("0.gate_proj", "ab", ofGate), std::tuple("0.up_proj", "cd", ofGate),
+        std::tuple("1.gate_proj", "ef", ofGate), std::tuple("1.up_proj", "gh", ofGate),
+        std::tuple("0.down_proj", "ij", ofDown), std::tuple("1.down_proj", "kl", ofDown)}) {
+    const Tensor *part =
+        weights->find(std::string("model.layers.0.mlp.experts.") + name + ".weight");
+    ASSERT_NE(part, nullptr) << name;
+    EXPECT_EQ(part->shape, shape);
+    EXPECT_EQ(std::string(reinterpret_cast<const char *>(part->data.data()), part->data.size()),
+              data);
+  }
+  EXPECT_EQ(weights->getNames().size(), 7U);
+  file = stacked("router.weight");
+  auto others = WeightFiles::fromBytes(bytesOf(file));
+  ASSERT_TRUE(others) << messageOf(others);
+  EXPECT_NE(others->find("model.layers.0.mlp.experts.gate_up_proj"), nullptr);
+}
+
 TEST(WeightFiles, DoesNotStripAPrefixThatIsUsed) {
   std::string file = safetensors(R"({"model.a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
                                  R"("b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})");
