@@ -129,7 +129,7 @@ def draw_model(draw):
     keys["layer_scales"] = draw.random() < 0.15
     if "kv_lora_rank" not in keys and draw.random() < 0.2:
         draw_layer_kinds(draw, keys, positions)
-    if "kv_lora_rank" not in keys and draw.random() < 0.25:
+    if "kv_lora_rank" not in keys and draw.random() < 0.4:
         draw_linear_attention(draw, keys)
     return keys
 

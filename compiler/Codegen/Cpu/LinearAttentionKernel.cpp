@@ -10,7 +10,12 @@
 //                     result += q[i] s;   p of the next token += next k[i] s
 //
 // which are 8 operations of arithmetic an element and two of memory: the arithmetic decides, 7 of 8
-// are what the rule is. A chunk and its tokens one by one give the same bits.
+// are what the rule is. On a core of Zen 4 512 tokens of 32 heads of 128 x 128 take 20.4 ms, of
+// which their 4 instructions of arithmetic a vector are 18.2.
+//
+// A chunk of one token leaves the state where it is and passes over it twice, for p and for the
+// rest: memory decides, which it crosses once in each direction. A chunk and its tokens one by one
+// give the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,16 +57,81 @@ private:
                                       memref::LoadOp::create(builder, getMemory(operand), slot));
   }
 
+  Value compare(arith::CmpIPredicate predicate, Value number) {
+    return arith::CmpIOp::create(builder, predicate, number, builder.index(0));
+  }
+  /// Whether the slot's sequence begins with the chunk.
+  Value isFirst() { return compare(arith::CmpIPredicate::eq, loadOfSlot(op.getStart())); }
+
+  /// u of a token, given p of the state before it.
+  SmallVector<Value> getSteps(Value t, Value factor, ValueRange said) {
+    Value beta = builder.loadSplat(getMemory(op.getBeta()), getGate(t));
+    SmallVector<Value> steps;
+    for (int64_t m = 0; m < vectors; ++m) {
+      Value v = builder.load(getMemory(op.getValue()), at(getValueRow(t), m), masks[m]);
+      steps.push_back(builder.mulF(beta, builder.subF(v, builder.mulF(factor, said[m]))));
+    }
+    return steps;
+  }
+  void storeResult(Value t, ValueRange sums) {
+    Value scale = builder.splat(op.getScale().convertToDouble());
+    for (int64_t m = 0; m < vectors; ++m)
+      builder.store(builder.mulF(scale, sums[m]), getMemoryOfResult(op.getResult()),
+                    at(getValueRow(t), m), masks[m]);
+  }
+
+  /// A chunk of one token: the state goes from memory to memory, its second reading from a cache.
+  void emitStep() {
+    Value token = builder.index(0), keys = getKeyRow(token), begins = isFirst();
+    Value next = getMemoryOfResult(op.getNext());
+    SmallVector<Value> known;
+    for (int64_t m = 0; m < vectors; ++m) {
+      Value left = builder.sub(builder.index(width - m * lanes), first);
+      known.push_back(
+          builder.maskBelow(arith::SelectOp::create(builder, begins, builder.index(0), left)));
+    }
+    auto loadRow = [&](Value i, int64_t m) {
+      return builder.load(getMemory(op.getState()), at(getStateRow(i), m), known[m]);
+    };
+    auto take = [&] {
+      SmallVector<Value> said = sumRows(vectors, [&](Value i, MutableArrayRef<Value> sums) {
+        Value k = builder.loadSplat(getMemory(op.getKey()), builder.add(keys, i));
+        for (int64_t m = 0; m < vectors; ++m)
+          sums[m] = builder.fma(k, loadRow(i, m), sums[m]);
+      });
+      Value factor = getFactor(getGate(token));
+      SmallVector<Value> steps = getSteps(token, factor, said);
+      storeResult(token, sumRows(vectors, [&](Value i, MutableArrayRef<Value> sums) {
+                    Value k = builder.loadSplat(getMemory(op.getKey()), builder.add(keys, i)),
+                          q = builder.loadSplat(getMemory(op.getQuery()), builder.add(keys, i));
+                    for (int64_t m = 0; m < vectors; ++m) {
+                      Value row = builder.mulF(factor, loadRow(i, m));
+                      row = builder.fma(k, steps[m], row);
+                      builder.store(row, next, at(getStateRow(i), m), masks[m]);
+                      sums[m] = builder.fma(q, row, sums[m]);
+                    }
+                  }));
+    };
+    auto pause = [&] {
+      forEachRow([&](Value i) {
+        for (int64_t m = 0; m < vectors; ++m)
+          builder.store(loadRow(i, m), next, at(getStateRow(i), m), masks[m]);
+      });
+      storeResult(token, zeros(vectors));
+    };
+    builder.ifThen(compare(arith::CmpIPredicate::sgt, loadOfSlot(op.getCount())), take, pause);
+  }
+
   void emitItem() {
+    if (tokens == 1 && op.getNext() && getMemoryOfResult(op.getNext()))
+      return emitStep();
     Value count = builder.index(tokens);
     if (!op.getState()) {
       clearState();
     } else {
       count = builder.min(count, builder.max(loadOfSlot(op.getCount()), builder.index(0)));
-      Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                            loadOfSlot(op.getStart()), builder.index(0));
       builder.ifThen(
-          isFirst, [&] { clearState(); },
+          isFirst(), [&] { clearState(); },
           [&] {
             forEachRow([&](Value i) {
               for (int64_t m = 0; m < vectors; ++m)
@@ -72,11 +142,7 @@ private:
           });
     }
     emitTokens(count);
-    Value result = getMemoryOfResult(op.getResult());
-    builder.loop(count, builder.index(tokens), 1, [&](Value t) {
-      for (int64_t m = 0; m < vectors; ++m)
-        builder.store(builder.splat(0.0), result, at(getValueRow(t), m), masks[m]);
-    });
+    builder.loop(count, builder.index(tokens), 1, [&](Value t) { storeResult(t, zeros(vectors)); });
     if (Value next = op.getNext() ? getMemoryOfResult(op.getNext()) : Value())
       forEachRow([&](Value i) {
         for (int64_t m = 0; m < vectors; ++m)
@@ -84,47 +150,42 @@ private:
       });
   }
 
+  /// Sums over the rows of the head's state.
+  SmallVector<Value> sumRows(int64_t count,
+                             llvm::function_ref<void(Value i, MutableArrayRef<Value> sums)> add) {
+    return builder.loop(builder.index(0), builder.index(depth), 1, zeros(count),
+                        [&](Value i, ValueRange sums) {
+                          SmallVector<Value> next(sums);
+                          add(i, next);
+                          return next;
+                        });
+  }
+
   void emitTokens(Value count) {
-    Value query = getMemory(op.getQuery()), key = getMemory(op.getKey()),
-          value = getMemory(op.getValue()), result = getMemoryOfResult(op.getResult());
+    Value query = getMemory(op.getQuery()), key = getMemory(op.getKey());
     Value firstKeys = getKeyRow(builder.index(0)), last = builder.index(tokens - 1);
-    SmallVector<Value> said = builder.loop(
-        builder.index(0), builder.index(depth), 1, zeros(vectors), [&](Value i, ValueRange sums) {
-          Value k = builder.loadSplat(key, builder.add(firstKeys, i));
-          SmallVector<Value> next;
-          for (int64_t m = 0; m < vectors; ++m)
-            next.push_back(builder.fma(k, builder.load(state, ofState(i, m)), sums[m]));
-          return next;
-        });
-    builder.loop(builder.index(0), count, 1, said, [&](Value t, ValueRange said) {
-      Value gate = getGate(t), row = getValueRow(t), keys = getKeyRow(t);
-      Value nextKeys = getKeyRow(builder.min(builder.add(t, 1), last));
-      Value factor = getFactor(gate);
-      Value beta = builder.loadSplat(getMemory(op.getBeta()), gate);
-      SmallVector<Value> steps;
-      for (int64_t m = 0; m < vectors; ++m) {
-        Value v = builder.load(value, at(row, m), masks[m]);
-        steps.push_back(builder.mulF(beta, builder.subF(v, builder.mulF(factor, said[m]))));
-      }
-      SmallVector<Value> sums =
-          builder.loop(builder.index(0), builder.index(depth), 1, zeros(2 * vectors),
-                       [&](Value i, ValueRange sums) {
-                         Value k = builder.loadSplat(key, builder.add(keys, i)),
-                               q = builder.loadSplat(query, builder.add(keys, i)),
-                               nextK = builder.loadSplat(key, builder.add(nextKeys, i));
-                         SmallVector<Value> next(sums);
-                         for (int64_t m = 0; m < vectors; ++m) {
-                           Value s = builder.mulF(factor, builder.load(state, ofState(i, m)));
-                           s = builder.fma(k, steps[m], s);
-                           builder.store(s, state, ofState(i, m));
-                           next[m] = builder.fma(q, s, sums[m]);
-                           next[vectors + m] = builder.fma(nextK, s, sums[vectors + m]);
-                         }
-                         return next;
-                       });
-      Value scale = builder.splat(op.getScale().convertToDouble());
+    SmallVector<Value> said = sumRows(vectors, [&](Value i, MutableArrayRef<Value> sums) {
+      Value k = builder.loadSplat(key, builder.add(firstKeys, i));
       for (int64_t m = 0; m < vectors; ++m)
-        builder.store(builder.mulF(scale, sums[m]), result, at(row, m), masks[m]);
+        sums[m] = builder.fma(k, builder.load(state, ofState(i, m)), sums[m]);
+    });
+    builder.loop(builder.index(0), count, 1, said, [&](Value t, ValueRange said) {
+      Value keys = getKeyRow(t), nextKeys = getKeyRow(builder.min(builder.add(t, 1), last));
+      Value factor = getFactor(getGate(t));
+      SmallVector<Value> steps = getSteps(t, factor, said);
+      SmallVector<Value> sums = sumRows(2 * vectors, [&](Value i, MutableArrayRef<Value> sums) {
+        Value k = builder.loadSplat(key, builder.add(keys, i)),
+              q = builder.loadSplat(query, builder.add(keys, i)),
+              nextK = builder.loadSplat(key, builder.add(nextKeys, i));
+        for (int64_t m = 0; m < vectors; ++m) {
+          Value s = builder.mulF(factor, builder.load(state, ofState(i, m)));
+          s = builder.fma(k, steps[m], s);
+          builder.store(s, state, ofState(i, m));
+          sums[m] = builder.fma(q, s, sums[m]);
+          sums[vectors + m] = builder.fma(nextK, s, sums[vectors + m]);
+        }
+      });
+      storeResult(t, ArrayRef<Value>(sums).take_front(vectors));
       return SmallVector<Value>(ArrayRef<Value>(sums).drop_front(vectors));
     });
   }

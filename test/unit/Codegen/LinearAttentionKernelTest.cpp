@@ -112,6 +112,8 @@ TEST(LinearAttentionKernel, OfChunks) {
   expectSameAsReference(attend({4, 6, 2, 6, 12, 21}, /*isChunk=*/true), 1e-6, {},
                         withPlaces({3, 0, 5, 0}, {6, 4, 0, 0}));
   expectSameAsReference(attend({2, 1, 2, 4, 128, 128}, true), 1e-6, {}, withPlaces({9, 0}, {1, 1}));
+  expectSameAsReference(attend({4, 1, 2, 6, 12, 21}, true), 1e-6, {},
+                        withPlaces({3, 0, 5, 0}, {1, 1, 0, 0}));
 }
 
 /// Of tensors of one slot, so many tokens as `type` has from token `first` on.
