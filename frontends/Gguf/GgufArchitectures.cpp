@@ -532,6 +532,7 @@ const GgufArchitecture kArchitectures[] = {
               {"rope_local_base_freq", number("rope.freq_base_swa", 10000)}}},
     describeGemma4(),
     describeQwen35(),
+    describeQwen35Moe(),
     {"olmo2", "olmo3", kLayers, kGlobal, kOlmo2Names,
      kLlamaKeys + kWindow + kAttentionBias + Keys{{"rope_parameters", thetaOfWindows}}, hasWindow},
     {"olmo2", "olmo2", kLayers, kGlobal, kOlmo2Names, kLlamaKeys + kAttentionBias},

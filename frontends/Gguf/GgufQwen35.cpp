@@ -1,5 +1,6 @@
-// Qwen3.5: linear attention in most layers, whose heads of values the converter has put in another
-// order, and attention with a gate a head, side by side with its queries, in the others.
+// Qwen3.5, dense or with experts: linear attention in most layers, whose heads of values the
+// converter has put in another order, and attention with a gate a head, side by side with its
+// queries, in the others.
 
 #include "frontends/Gguf/GgufValues.h"
 
@@ -40,9 +41,9 @@ Json layersOfText(GgufKeys &keys) {
   return keys.size("block_count") - keys.count("nextn_predict_layers", 0);
 }
 
-} // namespace
-
-GgufArchitecture gguf::describeQwen35() {
+/// An architecture with linear attention, and what its layers have behind it.
+GgufArchitecture describe(const char *name, const char *modelType, const Names &behind,
+                          const Keys &keysBehind) {
   constexpr GgufChange kOne = GgufChange::OneAdded;
   const Names global = {{"token_embd", "model.embed_tokens"},
                         {"output_norm", "model.norm", kOne},
@@ -70,12 +71,8 @@ GgufArchitecture gguf::describeQwen35() {
                          {"nextn.hnorm", "hnorm"},
                          {"nextn.embed_tokens", "embed_tokens"},
                          {"nextn.shared_head_head", "shared_head.head"},
-                         {"nextn.shared_head_norm", "shared_head.norm"},
-                         {"ffn_gate", "mlp.gate_proj"},
-                         {"ffn_up", "mlp.up_proj"},
-                         {"ffn_down", "mlp.down_proj"}};
+                         {"nextn.shared_head_norm", "shared_head.norm"}};
   const Keys config = {{"hidden_size", size("embedding_length")},
-                       {"intermediate_size", size("feed_forward_length")},
                        {"num_hidden_layers", layersOfText},
                        {"num_attention_heads", size("attention.head_count")},
                        {"num_key_value_heads", size("attention.head_count_kv")},
@@ -91,7 +88,33 @@ GgufArchitecture gguf::describeQwen35() {
                        {"linear_num_key_heads", size("ssm.group_count")},
                        {"linear_num_value_heads", size("ssm.time_step_rank")},
                        {"linear_value_head_dim", valueHeadSize}};
-  return {"qwen35", "qwen3_5_text", "model.layers.", global, ofLayer, config};
+  return {name, modelType, "model.layers.", global, ofLayer + behind, config + keysBehind};
+}
+
+} // namespace
+
+GgufArchitecture gguf::describeQwen35() {
+  return describe(
+      "qwen35", "qwen3_5_text",
+      {{"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}},
+      {{"intermediate_size", size("feed_forward_length")}});
+}
+
+GgufArchitecture gguf::describeQwen35Moe() {
+  return describe("qwen35moe", "qwen3_5_moe_text",
+                  {{"ffn_gate_inp", "mlp.gate"},
+                   {"ffn_gate_exps", "mlp.experts.gate_proj"},
+                   {"ffn_up_exps", "mlp.experts.up_proj"},
+                   {"ffn_down_exps", "mlp.experts.down_proj"},
+                   {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+                   {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+                   {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+                   {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::RowAlone}},
+                  {{"num_experts", size("expert_count")},
+                   {"num_experts_per_tok", size("expert_used_count")},
+                   {"moe_intermediate_size", size("expert_feed_forward_length")},
+                   {"shared_expert_intermediate_size", size("expert_shared_feed_forward_length")},
+                   {"stacked_experts", [](GgufKeys &) { return Json(true); }}});
 }
 
 } // namespace sinter

@@ -74,7 +74,8 @@ Json layerTypes(GgufKeys &keys);
 
 /// "gemma4" (GgufGemma4.cpp).
 GgufArchitecture describeGemma4();
-/// "qwen35" (GgufQwen35.cpp).
+/// "qwen35" and "qwen35moe" (GgufQwen35.cpp).
 GgufArchitecture describeQwen35();
+GgufArchitecture describeQwen35Moe();
 
 } // namespace sinter::gguf
