@@ -203,6 +203,13 @@ static Expected<void> checkExperts(const Model &model, const CompileOptions &opt
 
 /// Kernels take heads of so many elements at the most; of latent vectors, where these are keys.
 static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &options) {
+  constexpr int64_t longestKey = 1024;
+  if (spec.hasLinearAttention() && spec.linearKeySize > longestKey)
+    return fail("the model",
+                "its linear attention has keys of " + std::to_string(spec.linearKeySize) +
+                    " elements, of which a processor takes " + std::to_string(longestKey) +
+                    " at the most",
+                "");
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";
   bool isGpu = options.isGpu();
   int64_t most = trains || isGpu ? 256 : 1024;
