@@ -212,7 +212,7 @@ static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &op
                 "");
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";
   bool isGpu = options.isGpu();
-  int64_t most = trains || isGpu ? 256 : 1024;
+  int64_t most = trains ? 256 : isGpu ? 576 : 1024;
   int64_t width = spec.valueSize;
   for (const LayerSpec &layer : spec.layers)
     width = std::max(width, spec.getHeadDim(layer));

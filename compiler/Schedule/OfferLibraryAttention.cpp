@@ -49,6 +49,8 @@ static StringRef findObstacle(const Instance &instance, const LibraryAttention &
   // A query without a key has weights of zero here, and equal ones there.
   if (instance.number("window") && instance.number("length") > instance.number("maxSequence"))
     return "expected a key for every query";
+  if (instance.number("headSize") > 256)
+    return "expected heads of 256 elements at the most";
   int64_t elements = library.alignedBytes / 2;
   bool aligned = instance.number("headSize") % elements == 0;
   for (StringRef operand : {"query", "key", "value"})

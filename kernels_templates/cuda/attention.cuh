@@ -238,17 +238,20 @@ template <class P> SINTER_CONSTEXPR bool has_aligned_rows() {
          P::valueRowStride % e == 0 && P::valueHeadStride % e == 0;
 }
 
+/// Whether heads are wider than registers hold outputs of, with matrix instructions.
+template <class P> SINTER_CONSTEXPR bool has_wide_heads() { return P::headSize > 256; }
+
 /// Whether the versions with matrix instructions are for P.
 template <class P> SINTER_CONSTEXPR bool uses_matrices() {
-  return !P::plain && kIsNarrow<typename P::Element> &&
+  return !P::plain && !has_wide_heads<P>() && kIsNarrow<typename P::Element> &&
          kIsSame<typename P::Query, typename P::Element> && P::headSize % 16 == 0 &&
          has_aligned_rows<P>();
 }
 /// Whether they are, or would be if keys and values of 8 bits were widened to the queries' type.
 template <class P> SINTER_CONSTEXPR bool uses_matrices_once_widened() {
   return uses_matrices<P>() ||
-         (!P::plain && kIsByte<typename P::Element> && kIsNarrow<typename P::Query> &&
-          P::headSize % 16 == 0 && has_aligned_rows<P>());
+         (!P::plain && !has_wide_heads<P>() && kIsByte<typename P::Element> &&
+          kIsNarrow<typename P::Query> && P::headSize % 16 == 0 && has_aligned_rows<P>());
 }
 
 } // namespace attention

@@ -296,8 +296,11 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
   using T = typename P::Element;
   constexpr int kRows = decode_rows<P>();
   constexpr int kWidth = has_aligned_rows<P>() && P::headSize % 4 == 0 ? 4 : 1;
-  constexpr int kParts = static_cast<int>(divide_up(P::headSize, 8 * kWidth));
-  const int lane = lane_index(), ownColumn = lane % 8 * kWidth;
+  // Lanes that share a key, as many keys as a warp has at a time, and pieces of a key that are a
+  // lane's.
+  constexpr int kLanes = has_wide_heads<P>() ? 16 : 8, kKeys = kWarp / kLanes;
+  constexpr int kParts = static_cast<int>(divide_up(P::headSize, kLanes * kWidth));
+  const int lane = lane_index(), ownColumn = lane % kLanes * kWidth;
 
   // Every lane has the queries' columns that it multiplies with.
   float queries[kRows][kParts][kWidth], output[kRows][kParts][kWidth] = {};
@@ -316,14 +319,14 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
     for (int i = 0; i < kParts; ++i)
 #pragma unroll
       for (int c = 0; c < kWidth; ++c) {
-        const int column = ownColumn + 8 * kWidth * i + c;
+        const int column = ownColumn + kLanes * kWidth * i + c;
         queries[r][i][c] = column < P::headSize ? to_float(row[column]) : 0.0f;
       }
   }
   auto read = [&](float (&to)[kParts][kWidth], const T *row) {
 #pragma unroll
     for (int i = 0; i < kParts; ++i) {
-      const int column = ownColumn + 8 * kWidth * i;
+      const int column = ownColumn + kLanes * kWidth * i;
       Vector<T, kWidth> vector = {};
       if (column < P::headSize)
         vector = load<T, kWidth>(row + column);
@@ -332,9 +335,9 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
         to[i][c] = to_float(vector[c]);
     }
   };
-  for (int at = part.begin + warp_index() * 4; at < part.end; at += kDecodeWarps * 4) {
+  for (int at = part.begin + warp_index() * kKeys; at < part.end; at += kDecodeWarps * kKeys) {
     // Keys beyond the last repeat it: nobody sees them.
-    const int j = at + lane / 8, exists = min_of(j, part.end - 1);
+    const int j = at + lane / kLanes, exists = min_of(j, part.end - 1);
     float k[kParts][kWidth], v[kParts][kWidth];
     read(k, key_at<P>(key, part.slot, exists, part.keyHead));
     read(v, value_at<P>(value, part.slot, exists, part.keyHead));
@@ -350,7 +353,7 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
 #pragma unroll
         for (int c = 0; c < kWidth; ++c)
           score = fma(queries[r][i][c], k[i][c], score);
-      score = warp_reduce_sum<8>(score) * keyScale;
+      score = warp_reduce_sum<kLanes>(score) * keyScale;
       score = shape_score<P>(score, slope[r], part.start + part.query_of(r) - j) * kFactor<P>;
       if (j < visible[r].begin || j >= min_of(visible[r].end, part.end))
         score = -kInfinity;
@@ -371,9 +374,10 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
   const DecodeResults<P> results;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    // Over the four keys of a step.
+    // Over the keys of a step.
     auto add_keys = [](float x) {
-      x += __shfl_xor_sync(0xffffffffu, x, 8);
+      if (kLanes < 16)
+        x += __shfl_xor_sync(0xffffffffu, x, 8);
       return x + __shfl_xor_sync(0xffffffffu, x, 16);
     };
     const float total = add_keys(sum[r]);
@@ -384,8 +388,8 @@ SINTER_DEVICE void decode_plain(const typename P::Query *query, const typename P
 #pragma unroll
       for (int c = 0; c < kWidth; ++c) {
         const float all = add_keys(output[r][i][c]);
-        const int column = ownColumn + 8 * kWidth * i + c;
-        if (lane < 8 && column < P::headSize)
+        const int column = ownColumn + kLanes * kWidth * i + c;
+        if (lane < kLanes && column < P::headSize)
           results.output_of(r)[column] = all;
       }
   }

@@ -43,12 +43,13 @@
 //
 //   large  = tile ? tile == 128 : batch * heads * ceil(length / 128) >= 264,
 //            if 128 rows fit into sharedMemory
-//   rows   = matrices ? (large ? 128 : 64) : headSize > 128 ? 32 : 64
+//   wide   = headSize > 256: 32 rows and 16 keys where they fit into sharedMemory, else 16 and 8
+//   rows   = matrices ? (large ? 128 : 64) : wide ? 32 or 16 : headSize > 128 ? 32 : 64
 //   block  = matrices && large && (headSize > 128 || dropout > 0) ? 256 : 128
-//   keys   = matrices ? (headSize > 128 ? 32 : 64) : 32
+//   keys   = matrices ? (headSize > 128 ? 32 : 64) : wide ? 16 or 8 : 32
 //   grid   = batch * heads * ceil(length / rows)
 //   shared = matrices ? 2 (rows + 4 keys) (headSize + 8)
-//                     : 4 ((rows + 2 keys) (columns + 4) + 36 rows)
+//                     : 4 ((rows + 2 keys) (columns + 4) + rows (keys + 4))
 //                       with columns = headSize rounded up to 32
 //
 //===----------------------------------------------------------------------===//
@@ -60,9 +61,20 @@
 namespace sinter {
 
 namespace attention {
+/// Memory for queries, keys, values and weights, without matrix instructions.
+template <class P> SINTER_CONSTEXPR int forward_plain_shared(int rows, int keys) {
+  return 4 * ((rows + 2 * keys) * float_pitch_of(round_up(P::headSize, 32)) +
+              rows * float_pitch_of(keys));
+}
+/// Whether there is room for 32 wide queries and 16 keys.
+template <class P> SINTER_CONSTEXPR bool forward_has_room() {
+  return forward_plain_shared<P>(32, 16) <= P::sharedMemory;
+}
 /// Keys of a tile.
 template <class P> SINTER_CONSTEXPR int forward_keys() {
-  return uses_matrices_once_widened<P>() ? (P::headSize > 128 ? 32 : 64) : 32;
+  if (uses_matrices_once_widened<P>())
+    return P::headSize > 128 ? 32 : 64;
+  return !has_wide_heads<P>() ? 32 : forward_has_room<P>() ? 16 : 8;
 }
 /// Memory for the queries and twice the keys and values, with matrix instructions.
 template <class P> SINTER_CONSTEXPR int forward_matrices_shared(int rows) {
@@ -84,6 +96,8 @@ template <class P> SINTER_CONSTEXPR bool forward_is_tall() {
 template <class P> SINTER_CONSTEXPR int attention_forward_rows() {
   if (attention::uses_matrices_once_widened<P>())
     return attention::forward_is_large<P>() ? 128 : 64;
+  if (attention::has_wide_heads<P>())
+    return attention::forward_has_room<P>() ? 32 : 16;
   return P::headSize > 128 ? 32 : 64;
 }
 template <class P> SINTER_CONSTEXPR int attention_forward_block() {
@@ -99,8 +113,7 @@ template <class P> SINTER_CONSTEXPR int attention_forward_shared() {
   constexpr int kRows = attention_forward_rows<P>(), kKeys = attention::forward_keys<P>();
   if (attention::uses_matrices_once_widened<P>())
     return attention::forward_matrices_shared<P>(kRows);
-  return 4 * ((kRows + 2 * kKeys) * float_pitch_of(round_up(P::headSize, 32)) +
-              kRows * float_pitch_of(kKeys));
+  return attention::forward_plain_shared<P>(kRows, kKeys);
 }
 
 namespace attention {

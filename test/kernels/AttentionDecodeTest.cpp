@@ -66,6 +66,12 @@ Trials makeTrials() {
     add("everything", trials["matrices_everything"]);
   }
   trials["plain_odd"] = decode(kF32, 1, 1, 2, 1, 33, 290);
+  // Two keys of a warp at a time.
+  trials["wide_f32_510"] = decode(kF32, 1, 1, 3, 1, 510, 300);
+  trials["wide_bf16_512"] = decode(kBf16, 2, 1, 4, 2, 512, 600);
+  trials["wide_bf16_576"] = decode(kBf16, 1, 2, 5, 1, 576, 290);
+  trials["wide_fp8_512"] = decode(kBf16, 1, 1, 2, 1, 512, 290);
+  trials["wide_fp8_512"].cache = "sinter::E4M3";
   trials["plain_f16"] = decode(kF16, 1, 1, 2, 1, 20, 290);
   trials["matrices_f16_into_f32"] = decode(kF16, 1, 1, 2, 1, 80, 290);
   trials["matrices_f16_into_f32"].result = kF32;
@@ -77,7 +83,7 @@ int ceilOf(int a, int b) { return (a + b - 1) / b; }
 /// Scratch of the size that attention_decode.cuh states, its tickets zero; and how many these are.
 HostTensor makeScratch(const Options &options, size_t &tickets) {
   const AttentionProblem &p = options.problem;
-  bool matrices = options.element != kF32 && p.headSize % 16 == 0;
+  bool matrices = options.element != kF32 && p.headSize % 16 == 0 && p.headSize <= 256;
   int queries = p.length * (p.heads / p.keyHeads);
   int rows = !matrices ? (p.headSize > 128 ? 2 : 4) : p.headSize <= 128 && queries > 8 ? 16 : 8;
   int groups = p.batch * p.keyHeads * ceilOf(queries, rows);

@@ -51,16 +51,46 @@ Trials makeCacheTrials() {
   return trials;
 }
 
+/// Heads that registers hold outputs of only without matrix instructions, also of caches of 8 bits.
+Trials makeWideTrials() {
+  Trials trials;
+  auto add = [&](const std::string &name, const char *element, int headSize, int heads,
+                 int keyHeads) -> Options & {
+    Options &options = trials[name];
+    options.element = options.result = element;
+    options.hasStart = true;
+    options.packing = Packing::HeadMajor;
+    AttentionProblem &p = options.problem;
+    p.batch = 1;
+    p.length = 37;
+    p.heads = heads;
+    p.keyHeads = keyHeads;
+    p.headSize = headSize;
+    p.maxSequence = 60;
+    p.causal = true;
+    p.scale = 0.06;
+    return options;
+  };
+  add("bf16_512", "__nv_bfloat16", 512, 4, 2);
+  add("f32_510", "float", 510, 2, 1);
+  add("f16_576", "__half", 576, 3, 1).problem.window = 20;
+  add("fp8_512", "__nv_bfloat16", 512, 2, 2).cache = "sinter::E4M3";
+  return trials;
+}
+
 bool hasLogsumexp(const Options &options) { return options.problem.causal; }
 
 /// @param tile queries of a block; 0: by the rule.
 TestKernels compile(const Trials &trials, bool checked, int tile = 0,
-                    std::optional<int> fullGrid = std::nullopt) {
+                    std::optional<int> fullGrid = std::nullopt,
+                    const std::optional<std::string> &sharedMemory = std::nullopt) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
     kernels[name]["hasLogsumexp"] = hasLogsumexp(options) ? "true" : "false";
     kernels[name]["tile"] = std::to_string(tile);
+    if (sharedMemory)
+      kernels[name]["sharedMemory"] = *sharedMemory;
   }
   auto compiled =
       TestKernels::compile(getTemplate("attention_forward"), kernels, checked, fullGrid);
@@ -98,6 +128,17 @@ TEST(AttentionForward, IsItsDefinition) {
   int count = 0;
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+}
+
+TEST(AttentionForward, OfWideHeadsIsItsDefinition) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  Trials trials = makeWideTrials();
+  for (const char *sharedMemory : {"232448", "101376"}) {
+    TestKernels kernels = compile(trials, /*checked=*/true, /*tile=*/0, std::nullopt, sharedMemory);
+    int count = 0;
+    for (const auto &[name, options] : trials)
+      expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+  }
 }
 
 TEST(AttentionForward, OfCachesOf8BitsIsItsDefinition) {

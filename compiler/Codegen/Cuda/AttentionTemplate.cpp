@@ -13,6 +13,10 @@ static bool hasAlignedRows(const StridedInput &input, int64_t headSize, Type ele
                       [&](int64_t stride) { return stride % vector == 0; });
 }
 
+// Elements of a head: registers hold outputs of more only without matrix instructions, and of more
+// than latent attention's nowhere.
+static constexpr int64_t kWidestOfMatrices = 256, kWidest = 576;
+
 namespace {
 /// The sizes of a launch, as attention_forward.cuh computes them.
 struct ForwardShape {
@@ -32,10 +36,15 @@ struct ForwardShape {
       block = large && (d > 128 || dropout) ? 256 : 128;
       sharedBytes = 2 * (rows + 4 * keys) * (d + 8);
     } else {
-      rows = d > 128 ? 32 : 64;
-      keys = 32;
+      auto withSizes = [d](int64_t rows, int64_t keys) {
+        int64_t pitch = static_cast<int64_t>(llvm::alignTo(d, 32)) + 4;
+        return 4 * ((rows + 2 * keys) * pitch + rows * (keys + 4));
+      };
+      bool wide = d > kWidestOfMatrices, roomy = withSizes(32, 16) <= target.getL1Bytes();
+      rows = wide ? (roomy ? 32 : 16) : d > 128 ? 32 : 64;
+      keys = wide ? (roomy ? 16 : 8) : 32;
       block = 128;
-      sharedBytes = 4 * ((rows + 2 * keys) * (llvm::alignTo(d, 32) + 4) + rows * (keys + 4));
+      sharedBytes = withSizes(rows, keys);
     }
   }
 };
@@ -129,7 +138,7 @@ static bool usesMatrices(Op op, const AttentionOperands &operands, const Strided
   Type element = getElementTypeOrSelf(op.getKey());
   int64_t d = operands.headSize;
   return element.getIntOrFloatBitWidth() == 16 && getElementTypeOrSelf(op.getQuery()) == element &&
-         d % 16 == 0 && hasAlignedRows(operands.query, d, element) &&
+         d <= kWidestOfMatrices && d % 16 == 0 && hasAlignedRows(operands.query, d, element) &&
          hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
 }
 
@@ -139,7 +148,7 @@ static bool usesMatricesOnceWidened(AttentionOp op, const AttentionOperands &ope
   Type element = getElementTypeOrSelf(op.getKey()), query = getElementTypeOrSelf(op.getQuery());
   int64_t d = operands.headSize;
   return element.getIntOrFloatBitWidth() == 8 && query.getIntOrFloatBitWidth() == 16 &&
-         d % 16 == 0 && hasAlignedRows(operands.query, d, query) &&
+         d <= kWidestOfMatrices && d % 16 == 0 && hasAlignedRows(operands.query, d, query) &&
          hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
 }
 
@@ -160,7 +169,8 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     return failure();
   AttentionOperands operands;
   AttentionResults results;
-  if (failed(operands.read(*op, /*f16=*/true)) || failed(results.read(*op, kernel, /*f16=*/true)))
+  if (failed(operands.read(*op, /*f16=*/true, kWidest)) ||
+      failed(results.read(*op, kernel, /*f16=*/true)))
     return failure();
   FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);
   FailureOr<StridedInput> value = traceRows(op->getValue(), *op, "values", /*f16=*/true);

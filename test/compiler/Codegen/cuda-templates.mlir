@@ -12,6 +12,14 @@ func.func private @forward(%qkv: tensor<2x100x1152xbf16>) -> tensor<2x100x2x64xb
   return %1 : tensor<2x100x2x64xbf16>
 }
 
+// Wide heads have blocks of fewer queries and keys, which fit beside each other: 3 blocks of 32 rows a head.
+// CHECK: func.func private @wide({{.*}} attributes {sinter.block = 128 : i64, sinter.grid = 12 : i64, {{.*}}sinter.shared = 134656 : i64}
+func.func private @wide(%q: tensor<2x70x2x512xbf16>) -> tensor<2x70x2x512xbf16> attributes {sinter.kernel = "attention"} {
+  %0 = sinter.attention %q, %q, %q {scale = 1.0, causal, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}
+      : (tensor<2x70x2x512xbf16>, tensor<2x70x2x512xbf16>, tensor<2x70x2x512xbf16>) -> tensor<2x70x2x512xbf16>
+  return %0 : tensor<2x70x2x512xbf16>
+}
+
 // Few queries of a cache: keys in parts, combined in memory of the kernel's own.
 // CHECK: func.func private @decode({{.*}}sinter.scratch = [[SCRATCH:[0-9]+]] : i64
 func.func private @decode(%q: tensor<1x1x4x64xbf16>, %cache: tensor<1x1024x2x64xbf16>, %start: tensor<1xi32>)
