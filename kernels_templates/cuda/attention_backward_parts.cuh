@@ -25,8 +25,8 @@ template <class P> SINTER_CONSTEXPR int backward_passing() {
     return P::headSize > 64 && !backward_uses_warpgroups<P>() ? 32 : 64;
   return P::headSize > 128 ? 16 : 32;
 }
-/// Memory for what is known of queries, the rows that stay and twice those that pass by, with
-/// matrix instructions.
+/// Memory for what is known of queries, the rows that stay and twice those that pass by, with matrix
+/// instructions.
 template <class P, bool KEYS> SINTER_CONSTEXPR int backward_matrices_shared(int rows) {
   constexpr int kPassing = backward_passing<P>();
   const int info = 16 * (KEYS ? 2 * kPassing : rows), tiles = 2 * rows + 4 * kPassing;
@@ -232,7 +232,8 @@ template <class P, bool KEYS, int ROWS, int PASSING> struct BackwardTile {
   SINTER_DEVICE long long result_row(int r) const {
     constexpr int kLength = KEYS ? P::maxSequence : P::length;
     constexpr int kHeads = KEYS ? P::keyHeads : P::heads;
-    return ((static_cast<long long>(slot) * kLength + row + r) * kHeads + (KEYS ? keyHead : head)) *
+    return ((static_cast<long long>(slot) * kLength + row + r) * kHeads +
+            (KEYS ? keyHead : head)) *
            P::headSize;
   }
 };
@@ -262,13 +263,14 @@ struct Sight {
   }
 };
 
-/// The same for tiles of products, of which `query_of`, `key_of` and `info_of` tell for element i
-/// of product j of tile m. What is seen from everywhere is not masked.
+/// The same for tiles of products, of which `query_of`, `key_of` and `info_of` tell for element i of
+/// product j of tile m. What is seen from everywhere is not masked.
 template <class P, int TILES, int COUNT, class InfoOf, class QueryOf, class KeyOf>
-SINTER_DEVICE void
-differentiate_scores(float (&scores)[TILES][COUNT][4], float (&products)[TILES][COUNT][4],
-                     bool isCrossed, int slot, int head, int start, float slope,
-                     const Seed<P> &seed, InfoOf info_of, QueryOf query_of, KeyOf key_of) {
+SINTER_DEVICE void differentiate_scores(float (&scores)[TILES][COUNT][4],
+                                        float (&products)[TILES][COUNT][4], bool isCrossed,
+                                        int slot, int head, int start, float slope,
+                                        const Seed<P> &seed, InfoOf info_of, QueryOf query_of,
+                                        KeyOf key_of) {
   if (!kIsShaped<P> && isCrossed)
     for_each_element<TILES, COUNT>([&](int m, int j, int i) {
       if (!info_of(m, j, i).sees(key_of(m, j, i)))

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLayouts.h"
 #include "compiler/Codegen/Cuda/TemplateInstance.h"
 #include "compiler/Codegen/Cuda/Templates.h"
 #include "compiler/Codegen/Loops/AttentionOperands.h"
@@ -13,9 +14,8 @@ static bool hasAlignedRows(const StridedInput &input, int64_t headSize, Type ele
                       [&](int64_t stride) { return stride % vector == 0; });
 }
 
-// Elements of a head: registers hold outputs of more only without matrix instructions, and of more
-// than latent attention's nowhere.
-static constexpr int64_t kWidestOfMatrices = 256, kWidest = 576;
+// Elements of a head: that of latent attention, beyond which registers hold no outputs.
+static constexpr int64_t kWidestHead = 576;
 
 namespace {
 /// The sizes of a launch, as attention_forward.cuh computes them.
@@ -40,7 +40,7 @@ struct ForwardShape {
         int64_t pitch = static_cast<int64_t>(llvm::alignTo(d, 32)) + 4;
         return 4 * ((rows + 2 * keys) * pitch + rows * (keys + 4));
       };
-      bool wide = d > kWidestOfMatrices, roomy = withSizes(32, 16) <= target.getL1Bytes();
+      bool wide = d > kWidestMatrixHead, roomy = withSizes(32, 16) <= target.getL1Bytes();
       rows = wide ? (roomy ? 32 : 16) : d > 128 ? 32 : 64;
       keys = wide ? (roomy ? 16 : 8) : 32;
       block = 128;
@@ -138,7 +138,7 @@ static bool usesMatrices(Op op, const AttentionOperands &operands, const Strided
   Type element = getElementTypeOrSelf(op.getKey());
   int64_t d = operands.headSize;
   return element.getIntOrFloatBitWidth() == 16 && getElementTypeOrSelf(op.getQuery()) == element &&
-         d <= kWidestOfMatrices && d % 16 == 0 && hasAlignedRows(operands.query, d, element) &&
+         d <= kWidestMatrixHead && d % 16 == 0 && hasAlignedRows(operands.query, d, element) &&
          hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
 }
 
@@ -148,7 +148,7 @@ static bool usesMatricesOnceWidened(AttentionOp op, const AttentionOperands &ope
   Type element = getElementTypeOrSelf(op.getKey()), query = getElementTypeOrSelf(op.getQuery());
   int64_t d = operands.headSize;
   return element.getIntOrFloatBitWidth() == 8 && query.getIntOrFloatBitWidth() == 16 &&
-         d <= kWidestOfMatrices && d % 16 == 0 && hasAlignedRows(operands.query, d, query) &&
+         d <= kWidestMatrixHead && d % 16 == 0 && hasAlignedRows(operands.query, d, query) &&
          hasAlignedRows(key, d, element) && hasAlignedRows(value, d, element);
 }
 
@@ -169,7 +169,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     return failure();
   AttentionOperands operands;
   AttentionResults results;
-  if (failed(operands.read(*op, /*f16=*/true, kWidest)) ||
+  if (failed(operands.read(*op, /*f16=*/true, kWidestHead)) ||
       failed(results.read(*op, kernel, /*f16=*/true)))
     return failure();
   FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);
