@@ -9,22 +9,26 @@ using namespace gguf;
 
 namespace {
 
-/// Which layers have linear attention: the file says so of each, or how many there are to one
-/// other.
+Json layersOfText(GgufKeys &keys) {
+  return keys.size("block_count") - keys.count("nextn_predict_layers", 0);
+}
+
+/// Which layers have linear attention, where the file says so of each; else one in
+/// full_attention_interval has not.
 Json layerKinds(GgufKeys &keys) {
   const Json *linear = keys.find("attention.recurrent_layers");
-  int64_t layers = keys.size("block_count") - keys.count("nextn_predict_layers", 0);
-  int64_t interval = keys.size("full_attention_interval", 4);
-  if (linear && (!linear->is_array() || static_cast<int64_t>(linear->size()) < layers)) {
+  if (!linear)
+    return {};
+  auto layers = layersOfText(keys).get<int64_t>();
+  if (!linear->is_array() || static_cast<int64_t>(linear->size()) < layers) {
     keys.mistake("its " + keys.nameOf("attention.recurrent_layers") +
                  " has no entry for each layer");
     return {};
   }
   Json kinds = Json::array();
-  for (int64_t i = 0; i < layers; ++i) {
-    bool isLinear = linear ? (*linear)[static_cast<size_t>(i)] == true : (i + 1) % interval != 0;
-    kinds.push_back(isLinear ? "linear_attention" : "full_attention");
-  }
+  for (int64_t i = 0; i < layers; ++i)
+    kinds.push_back((*linear)[static_cast<size_t>(i)] == true ? "linear_attention"
+                                                              : "full_attention");
   return kinds;
 }
 
@@ -35,10 +39,6 @@ Json valueHeadSize(GgufKeys &keys) {
 Json rotatedShare(GgufKeys &keys) {
   int64_t size = keys.size("attention.key_length");
   return double(keys.size("rope.dimension_count", size)) / double(size);
-}
-
-Json layersOfText(GgufKeys &keys) {
-  return keys.size("block_count") - keys.count("nextn_predict_layers", 0);
 }
 
 /// An architecture with linear attention, and what its layers have behind it.
@@ -83,6 +83,7 @@ GgufArchitecture describe(const char *name, const char *modelType, const Names &
                        {"rope_theta", number("rope.freq_base", 1e7)},
                        {"partial_rotary_factor", rotatedShare},
                        {"layer_types", layerKinds},
+                       {"full_attention_interval", size("full_attention_interval", 4)},
                        {"linear_conv_kernel_dim", size("ssm.conv_kernel")},
                        {"linear_key_head_dim", size("ssm.state_size")},
                        {"linear_num_key_heads", size("ssm.group_count")},
