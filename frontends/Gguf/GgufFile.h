@@ -51,9 +51,8 @@ struct GgufFile {
   static bool isGguf(std::span<const std::byte> bytes);
 
   /// Maps a file, for as long as the result lives, and reads its header; of a model in several
-  /// parts
-  /// ("m-00001-of-00003.gguf" is the first of them) all, with the tensors of all. Fails where one
-  /// is missing or another model's, and where `path` is not the first.
+  /// parts, of which `path` names the first ("m-00001-of-00003.gguf"), all, with the tensors of
+  /// all. Fails where one is missing or another model's, and where `path` is not the first.
   static Expected<GgufFile> open(const std::filesystem::path &path);
 
   /// Reads the header; `bytes` is the whole file and must outlive the result. Fails, with `source`

@@ -74,6 +74,7 @@ GgufArchitecture describe(const char *name, const char *modelType, const Names &
                          {"nextn.shared_head_norm", "shared_head.norm"}};
   const Keys config = {{"hidden_size", size("embedding_length")},
                        {"num_hidden_layers", layersOfText},
+                       {"mtp_num_hidden_layers", count("nextn_predict_layers", 0)},
                        {"num_attention_heads", size("attention.head_count")},
                        {"num_key_value_heads", size("attention.head_count_kv")},
                        {"head_dim", size("attention.key_length")},

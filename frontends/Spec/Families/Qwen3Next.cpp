@@ -5,6 +5,7 @@
 // side in two tensors.
 
 #include "frontends/Spec/Families/Family.h"
+#include <algorithm>
 
 namespace sinter {
 namespace {
@@ -42,9 +43,13 @@ void readHybrid(ConfigReader &config, ModelSpec &spec, int64_t kvHeads,
   config.requireFlag("attn_output_gate", true);
   readLinearHeads(config, spec,
                   {.keyHeads = 16, .valueHeads = 32, .keySize = 128, .valueSize = 128});
-  // The type that a state is kept in, f32 here; layers that guess further tokens, which are not
-  // read.
-  config.ignore({"mamba_ssm_dtype", "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"});
+  // The type that a state is kept in, f32 here.
+  config.ignore({"mamba_ssm_dtype", "mtp_use_dedicated_embeddings"});
+  // Layers that guess further tokens are not read; in GGUF files they stand behind the others.
+  int64_t layers = static_cast<int64_t>(spec.layers.size()),
+          further = std::min<int64_t>(config.count("mtp_num_hidden_layers", 0), 16);
+  for (int64_t i = layers; i < layers + further; ++i)
+    spec.surplusBeginnings.push_back("model.layers." + std::to_string(i) + ".");
 }
 
 /// All tensors but those of experts; `nameProjections` gives a layer its linear attention's
@@ -53,9 +58,7 @@ void nameHybrid(ModelSpec &spec, void (*nameProjections)(const ModelSpec &, cons
                                                          LinearAttentionSpec &)) {
   nameLlamaTensors(spec);
   nameHeadNorms(spec);
-  // Layers that predict further tokens, as Hugging Face's files and as GGUF's have them.
   spec.surplusBeginnings.push_back("mtp.");
-  spec.surplusBeginnings.push_back("model.layers." + std::to_string(spec.layers.size()) + ".");
   int64_t hidden = spec.hiddenSize, heads = spec.heads, width = spec.headDim;
   for (LayerSpec &layer : spec.layers) {
     if (!layer.isLinear) {
