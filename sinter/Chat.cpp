@@ -81,8 +81,7 @@ Expected<Generated> Chat::answer(const std::string &message, const ReceiveToken 
   request.prompt.insert(request.prompt.end(), written.begin(), written.end());
   request.cached = cached;
   request.maxNewTokens = options.maxNewTokens;
-  request.sampling = {static_cast<float>(options.temperature), options.topK,
-                      static_cast<float>(options.topP), options.seed.value_or(0)};
+  request.sampling = options.getSampling();
   if (static_cast<int64_t>(request.prompt.size()) > getMaxSequence())
     return fail("the conversation",
                 "with this message it has " + std::to_string(request.prompt.size()) +

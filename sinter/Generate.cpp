@@ -31,10 +31,11 @@ static void noteStretchedPositions(const Executable &executable, const Observer 
 }
 
 /// Says what of generation_config.json would change the text and does not.
-static void noteUnusedSampling(const Executable &executable, const Observer &observer) {
-  if (auto keys = executable.metadata("unused_sampling"))
-    observer.note("generation_config.json has " + std::string(*keys) +
-                  ", which changes what transformers generates; it is not looked at here");
+static void noteUnusedSampling(const Executable &executable, const GenerateOptions &options) {
+  auto keys = executable.metadata("unused_sampling");
+  if (keys && !(*keys == "repetition_penalty" && options.repetitionPenalty != 1))
+    options.observer.note("generation_config.json has " + std::string(*keys) +
+                          ", which changes what transformers generates; it is not looked at here");
 }
 
 static Expected<void> checkStops(const LoadedModel &model, const GenerateOptions &options) {
@@ -67,10 +68,10 @@ Expected<bool> sinter::goesOn(const GenerateOptions &options, const ReceiveToken
 
 void sinter::noteGreedy(const GenerateOptions &options) {
   // Of `top_p` 0 an error follows.
-  bool isGiven = options.topK > 1 || (options.topP > 0 && options.topP < 1);
+  bool isGiven = options.topK > 1 || (options.topP > 0 && options.topP < 1) || options.minP > 0;
   if (options.temperature == 0 && isGiven)
-    options.observer.note("at `temperature` 0 the likeliest token is taken; `top_k` and `top_p` "
-                          "are not looked at");
+    options.observer.note("at `temperature` 0 the likeliest token is taken; `top_k`, `top_p` and "
+                          "`min_p` are not looked at");
 }
 
 Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOptions &options,
@@ -83,8 +84,7 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   SINTER_TRY(request.prompt, getPrompt(model, options));
   request.maxNewTokens = options.maxNewTokens;
   request.ignoresEnd = options.ignoreEos;
-  request.sampling = {static_cast<float>(options.temperature), options.topK,
-                      static_cast<float>(options.topP), options.seed.value_or(0)};
+  request.sampling = options.getSampling();
   // A model without a tokenizer gives ids alone.
   std::optional<StreamDecoder> decoder;
   if (!getTokenizerFiles(executable).empty()) {
@@ -106,7 +106,7 @@ Expected<Generated> sinter::generate(const LoadedModel &model, const GenerateOpt
   SINTER_TRY(std::unique_ptr<Session> session, Session::bind(model.executable, bindOptions));
   SINTER_TRY(Generator generator, Generator::create(*session));
   noteStretchedPositions(executable, options.observer);
-  noteUnusedSampling(executable, options.observer);
+  noteUnusedSampling(executable, options);
   auto positions = static_cast<int64_t>(request.prompt.size()) + options.maxNewTokens - 1;
   if (auto warning =
           checkTrainedLength(executable, std::min(positions, generator.getMaxSequence())))

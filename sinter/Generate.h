@@ -21,6 +21,17 @@ struct GenerateOptions {
   Observer observer;
   runtime::Communicator *communicator = nullptr; ///< the ranks that run it together; null: one
 
+  /// As a generator takes them.
+  runtime::SamplingOptions getSampling() const {
+    return {static_cast<float>(temperature),
+            topK,
+            static_cast<float>(topP),
+            static_cast<float>(minP),
+            {static_cast<float>(repetitionPenalty), static_cast<float>(presencePenalty),
+             static_cast<float>(frequencyPenalty)},
+            seed.value_or(0)};
+  }
+
   template <typename Self, typename Visitor> static void visit(Self &self, Visitor &&visitor) {
 #define SINTER_OPTION SINTER_OPTION_VISIT
 #include "sinter/GenerateOptions.def"
@@ -41,7 +52,7 @@ struct Generated {
 /// several ranks rank 0's decides.
 using ReceiveToken = std::function<bool(int32_t token, const std::string &text)>;
 
-/// Says that `top_k` and `top_p` are not looked at, where the temperature is 0.
+/// Says that `top_k`, `top_p` and `min_p` are not looked at, where the temperature is 0.
 void noteGreedy(const GenerateOptions &options);
 
 /// Goes on from the prompt. Errors: neither or no tokens, no tokenizer where there is a text to go

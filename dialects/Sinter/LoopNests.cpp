@@ -350,7 +350,7 @@ void DropoutOp::placePart(Operation *op, PartPlace &place) {
 LoopNest StochasticRoundOp::getLoopNest() { return makeLoopNest(*this, "*, X, X -> *"); }
 
 // A slot's draw is a function of what the slot has.
-LoopNest SampleOp::getLoopNest() { return makeLoopNest(*this, "b V, b, b, b, b X, b, b -> b"); }
+LoopNest SampleOp::getLoopNest() { return makeLoopNest(*this, "b V, b, b, b, b, b X, b, b -> b"); }
 
 //===----------------------------------------------------------------------===//
 // Updates

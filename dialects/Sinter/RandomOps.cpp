@@ -98,9 +98,9 @@ LogicalResult SampleOp::verify() {
            << sampling::kMaxVocabulary << ", got " << logits;
   int64_t slots = logits.getDimSize(0);
   auto numbers = RankedTensorType::get({slots}, logits.getElementType());
-  for (Value value : {Value(getTemperature()), Value(getTopP())})
+  for (Value value : {Value(getTemperature()), Value(getTopP()), Value(getMinP())})
     if (value.getType() != numbers) // sample_c2
-      return emitOpError("expected temperature and top_p of type ")
+      return emitOpError("expected temperature, top_p and min_p of type ")
              << numbers << ", got " << value.getType();
   auto words = RankedTensorType::get({slots}, getType().getElementType());
   for (Value value : {Value(getTopK()), Value(getStart()), Value(getCount()), Value(getResult())})
@@ -124,7 +124,8 @@ SmallVector<ReferenceTensor> SampleOp::evaluate(ArrayRef<ReferenceTensor> operan
                                            {operands[1][slot],
                                             operands[2][slot],
                                             operands[3][slot],
-                                            {word(4, 2 * slot), word(4, 2 * slot + 1)},
-                                            word(5, slot) + word(6, slot)}));
+                                            operands[4][slot],
+                                            {word(5, 2 * slot), word(5, 2 * slot + 1)},
+                                            word(6, slot) + word(7, slot)}));
   return {std::move(result)};
 }

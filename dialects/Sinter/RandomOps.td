@@ -67,7 +67,8 @@ def SampleOp : Sinter_ReferenceOp<"sample", [Sinter_Shardable]> {
        whose sums are exact in f64, so that no order of summation changes a result.
     3. `top_p[b]` below 1 keeps the fewest of them, from the first on, that weigh together at least
        `top_p[b]` of what all of them weigh; one at the least.
-    4. One of the kept ids is drawn with a probability proportional to its weight: the first at
+    4. `min_p[b]` above 0 makes weights below `2^33 min_p[b]` 0; at most 1, the likeliest stays.
+    5. One of the kept ids is drawn with a probability proportional to its weight: the first at
        which the running sum of weights is above `u` times the sum of all. The sum runs in the order
        of ids, but that those with the least logit that was kept come last where `top_k[b]` is from
        1 to the number of ids, or `top_p[b]` below 1.
@@ -78,23 +79,24 @@ def SampleOp : Sinter_ReferenceOp<"sample", [Sinter_Shardable]> {
     NaN, or the largest is infinite, there is nothing to draw by: it is -1.
 
     The draw of a slot is a function of its own seed, position and logits: of no other slot, and not
-    of how the sequence was cut into steps. Order and meaning of temperature, top-k and top-p (Fan et
-    al., "Hierarchical neural story generation", 2018; Holtzman et al., "The curious case of neural
-    text degeneration", 2020) are those of transformers' LogitsProcessorList, but for ids equal to
-    the k-th, all of which it keeps. What is smaller than 2^-33 of the likeliest is never drawn.
+    of how the sequence was cut into steps. Order and meaning of temperature, top-k, top-p and min-p
+    (Fan et al., "Hierarchical neural story generation", 2018; Holtzman et al., "The curious case of
+    neural text degeneration", 2020; Nguyen et al., "Turning up the heat: min-p sampling", 2024) are
+    those of transformers' LogitsProcessorList, but for ids equal to the k-th, all of which it keeps.
+    What is smaller than 2^-33 of the likeliest is never drawn.
 
-    C1: logits is `[b, v]` of f32 with v at most 2^20. C2: temperature and top_p are `[b]` of f32.
-    C3: top_k, start, count and the result are `[b]`, seed is `[b, 2]`.
+    C1: logits is `[b, v]` of f32 with v at most 2^20. C2: temperature, top_p and min_p are
+    `[b]` of f32. C3: top_k, start, count and the result are `[b]`, seed is `[b, 2]`.
 
     ```mlir
-    %token = sinter.sample %logits, %temperature, %top_k, %top_p, %seed, %start, %count
-      : (tensor<2x50257xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2x2xi32>,
-         tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+    %token = sinter.sample %logits, %temperature, %top_k, %top_p, %min_p, %seed, %start, %count
+      : (tensor<2x50257xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2xf32>,
+         tensor<2x2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
     ```
   }];
   let arguments = (ins Sinter_FloatTensor:$logits, Sinter_FloatTensor:$temperature,
                        Sinter_IndexTensor:$top_k, Sinter_FloatTensor:$top_p,
-                       Sinter_IndexTensor:$seed, Sinter_IndexTensor:$start,
+                       Sinter_FloatTensor:$min_p, Sinter_IndexTensor:$seed, Sinter_IndexTensor:$start,
                        Sinter_IndexTensor:$count);
   let results = (outs Sinter_IndexTensor:$result);
   let hasVerifier = 1;

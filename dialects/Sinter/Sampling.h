@@ -32,7 +32,7 @@ constexpr double uniform(uint32_t position, std::array<uint32_t, 2> seed) {
 
 /// What a token is drawn by.
 struct Settings {
-  double temperature = 0, topK = 0, topP = 1;
+  double temperature = 0, topK = 0, topP = 1, minP = 0;
   std::array<uint32_t, 2> seed = {};
   uint32_t position = 0;
 };
@@ -76,6 +76,10 @@ inline int64_t draw(std::span<const double> logits, const Settings &settings) {
     keep(count);
   }
 
+  double fewest = std::ldexp(settings.minP, kWeightBits);
+  order.erase(
+      std::remove_if(order.begin(), order.end(), [&](int64_t id) { return weigh(id) < fewest; }),
+      order.end());
   double drawn = weighAll() * uniform(settings.position, settings.seed), sum = 0;
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return std::pair(logits[a] == last, a) < std::pair(logits[b] == last, b);

@@ -606,10 +606,25 @@ private:
     sampling.temperature = graph.getInput("temperature", {batch}, graph.getF32());
     sampling.topK = graph.getInput("top_k", {batch});
     sampling.topP = graph.getInput("top_p", {batch}, graph.getF32());
+    sampling.minP = graph.getInput("min_p", {batch}, graph.getF32());
     sampling.seed = graph.getInput("seed", {batch, 2});
     sampling.start = start;
     sampling.count = count;
+    if (options.penalties)
+      logits = penalize(logits);
     graph.addOutput("token", graph.sample(logits, sampling));
+  }
+
+  /// Keskar et al., "CTRL", 2019, section 4.1, with a factor for negative logits as transformers
+  /// has it, and an offset.
+  Value penalize(Value logits) {
+    SmallVector<int64_t> shape = {batch, spec.vocabSize};
+    Value factor = graph.getInput("penalty_factor", shape, graph.getF32());
+    Value offset = graph.getInput("penalty_offset", shape, graph.getF32());
+    Value zero = graph.splat(shape, 0.0);
+    Value likely = graph.binary<DivOp>(graph.binary<MaximumOp>(logits, zero), factor);
+    Value unlikely = graph.mul(graph.binary<MinimumOp>(logits, zero), factor);
+    return graph.binary<SubOp>(graph.add(likely, unlikely), offset);
   }
 
   StringRef entry;

@@ -29,6 +29,7 @@ struct GraphOptions {
   int64_t ropeLength = 0;
   /// Of prefill, decode, logits, gram_<layer>, train_step and evaluate.
   std::vector<std::string> entries = {"prefill", "decode"};
+  bool penalties = false; ///< prefill and decode take them
   TrainingGraph training;
   std::map<std::string, DType> parameterTypes; ///< of the checkpoint's tensors; F32 where absent
   /// Of the tensors that products read as integers `[out, in]` with scales (not in training).
@@ -57,10 +58,12 @@ struct GraphOptions {
 /// row of each slot alone. Layers with linear attention have the states `recurrent.<layer>` [batch,
 /// value heads, key size, value size] and, of what their convolutions see of the tokens before,
 /// `q_window.<layer>`, `k_window.<layer>` and `v_window.<layer>` [batch, width - 1, channels].
-/// prefill and decode draw the token by `temperature`, `top_k`, `top_p` [batch] and `seed` [batch,
-/// 2] (SampleOp). Everything is computed in f32; the Precision phase changes that. Fails where the
-/// options cannot be: sizes below 1, a chunk above max_sequence, more positions than a learned
-/// embedding has, unknown entries, parameters that are not F32, F16 or BF16.
+/// prefill and decode draw the token by `temperature`, `top_k`, `top_p`, `min_p` [batch] and `seed`
+/// [batch, 2] (SampleOp), of logits l or, with penalties, of those of `penalty_factor` f and
+/// `penalty_offset` o [batch, vocab]: max(l, 0) / f + min(l, 0) * f - o. Everything is computed in
+/// f32; the Precision phase changes that. Fails where the options cannot be: sizes below 1, a chunk
+/// above max_sequence, more positions than a learned embedding has, unknown entries, parameters
+/// that are not F32, F16 or BF16.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildGraph(mlir::MLIRContext &context, const ModelSpec &spec, const GraphOptions &options);
 

@@ -297,7 +297,8 @@ Value GraphBuilder::lastRow(Value rows, Value count) {
 
 Value GraphBuilder::sample(Value logits, const Sampling &options) {
   return SampleOp::create(builder, location, options.count.getType(), logits, options.temperature,
-                          options.topK, options.topP, options.seed, options.start, options.count);
+                          options.topK, options.topP, options.minP, options.seed, options.start,
+                          options.count);
 }
 
 Value GraphBuilder::rmsNorm(Value x, Value weight, double eps) {

@@ -121,9 +121,9 @@ public:
   mlir::Value lastRow(mlir::Value rows, mlir::Value count);
   /// What tokens are drawn by, a value a row (SampleOp).
   struct Sampling {
-    mlir::Value temperature, topK, topP; ///< [b]
-    mlir::Value seed;                    ///< [b, 2]
-    mlir::Value start, count;            ///< [b]
+    mlir::Value temperature, topK, topP, minP; ///< [b]
+    mlir::Value seed;                          ///< [b, 2]
+    mlir::Value start, count;                  ///< [b]
   };
   mlir::Value sample(mlir::Value logits, const Sampling &options);
   mlir::Value rmsNorm(mlir::Value x, mlir::Value weight, double eps);

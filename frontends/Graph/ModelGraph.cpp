@@ -20,6 +20,7 @@ public:
     graph.maxSequence = options.getMaxSequence();
     graph.ropeLength = options.ropeLength;
     graph.entries = options.entries;
+    graph.penalties = options.penalties;
     graph.parameterTypes = request.parameterTypes;
     graph.integerFormats = request.integerFormats;
     graph.training.documentMask = options.training.documentMask;

@@ -30,8 +30,8 @@
 //
 //   batch, vocabulary   (int) rows, and logits of a row; at most 2^20
 //
-// Arguments: logits (f32 [batch, vocabulary]), temperature (f32 [batch]), topK (i32 [batch]), topP
-// (f32 [batch]), seed (i32 [batch, 2]), start, count (i32 [batch]), result (i32 [batch]), scratch.
+// Arguments: logits (f32 [batch, vocabulary]), temperature (f32 [batch]), topK (i32 [batch]), topP,
+// minP (f32 [batch]), seed (i32 [batch, 2]), start, count (i32 [batch]), result (i32 [batch]), scratch.
 // `scratch` has sample_scratch<P>() bytes, aligned to 16, that are this kernel's alone, or whose
 // first sample_tickets<P>() bytes are zero before each launch. They are zero before the first one,
 // and the kernel leaves them so.
@@ -150,6 +150,16 @@ struct Weigh {
   float largest, inverse;
   SINTER_DEVICE Mass operator()(float x) const {
     return static_cast<Mass>(exp2(fma(x - largest, inverse, kWeightBits)));
+  }
+};
+
+/// Weights below `fewest` are none.
+struct WeighLarge {
+  Weigh weigh;
+  Mass fewest;
+  SINTER_DEVICE Mass operator()(float x) const {
+    const Mass weight = weigh(x);
+    return weight >= fewest ? weight : 0;
   }
 };
 
@@ -469,8 +479,8 @@ SINTER_DEVICE void look_at_part(const Logits &row, const Settings &settings, Sha
 
 template <class P>
 SINTER_DEVICE void sample(const float *logits, const float *temperature, const int *topK,
-                          const float *topP, const int *seed, const int *start, const int *count,
-                          int *result, void *scratch) {
+                          const float *topP, const float *minP, const int *seed,
+                          const int *start, const int *count, int *result, void *scratch) {
   using namespace sampling;
   constexpr int kBlocks = sample_blocks<P>();
   pdl_launch_dependents();
@@ -563,13 +573,22 @@ SINTER_DEVICE void sample(const float *logits, const float *temperature, const i
     ties = max_of((target - kept.above + weight - 1) / weight, Mass(1));
     isSummed = false;
   }
+  // Of a power of two, exact.
+  const float share = minP[slot];
+  const WeighLarge weighLarge = {
+      weigh, static_cast<Mass>(::ceil(static_cast<double>(share) * 8589934592.0))};
+  if (share > 0.0f) {
+    kept.above = Logits::pick(isAmong, candidates, row)
+                     .sum_over({max_of(least, next_above(kept.logit)), largest}, weighLarge);
+    isSummed = false;
+  }
 
   const uint4 counter = make_uint4(static_cast<unsigned>(start[slot]) + count[slot], 0, 0, 0);
   const uint4 words = philox(counter, make_uint2(static_cast<unsigned>(seed[2 * slot]),
                                                  static_cast<unsigned>(seed[2 * slot + 1])));
   const double uniform =
       ((words.x >> 5) * 67108864.0 + (words.y >> 6)) * (1.0 / 9007199254740992.0);
-  const Mass all = kept.above + ties * weigh(kept.logit);
+  const Mass all = kept.above + ties * weighLarge(kept.logit);
   const Mass drawn = static_cast<Mass>(uniform * static_cast<double>(all));
   const bool isTie = drawn >= kept.above;
   const Range range =
@@ -578,12 +597,12 @@ SINTER_DEVICE void sample(const float *logits, const float *temperature, const i
   const Logits from = Logits::pick(isAmong, candidates, row);
   const int parts = isAmong ? kWarps : kBlocks * kWarps;
   if (!isSummed) {
-    from.sum_parts(range, weigh, parts, sums);
+    from.sum_parts(range, weighLarge, parts, sums);
     __syncthreads();
   }
   if (warp_index() != 0)
     return;
-  int place = from.find_drawn(range, isTie ? kept.above : 0, drawn, weigh, parts, sums);
+  int place = from.find_drawn(range, isTie ? kept.above : 0, drawn, weighLarge, parts, sums);
   if (place < 0)
     return;
   if (isAmong) {

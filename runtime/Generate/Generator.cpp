@@ -12,11 +12,31 @@ struct Generator::Slot {
   const GenerateRequest *request = nullptr;
   GenerateResult result;
   std::vector<int32_t> sequence;
-  size_t cached;
+  size_t cached = 0;
+  // What penalties do to each token's logit, and how often each new token came; empty without any.
+  std::vector<float> factor, offset;
+  std::vector<int32_t> times;
   size_t count = 0; ///< tokens in the current step
   bool running = true;
 
   size_t getWaiting() const { return running ? sequence.size() - cached : 0; }
+
+  void beginPenalties(int64_t vocab) {
+    factor.assign(static_cast<size_t>(vocab), 1);
+    offset.assign(static_cast<size_t>(vocab), 0);
+    times.assign(static_cast<size_t>(vocab), 0);
+    for (int32_t token : sequence)
+      factor[static_cast<size_t>(token)] = request->sampling.penalties.repetition;
+  }
+
+  void penalize(int32_t token) {
+    if (times.empty())
+      return;
+    const Penalties &penalties = request->sampling.penalties;
+    auto id = static_cast<size_t>(token);
+    factor[id] = penalties.repetition;
+    offset[id] = penalties.presence + penalties.frequency * static_cast<float>(++times[id]);
+  }
 };
 
 Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view name) {
@@ -32,13 +52,14 @@ Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view na
   SINTER_TRY(TensorView temperature, session->input(*program, "temperature", DType::F32));
   SINTER_TRY(TensorView topK, session->input(*program, "top_k", DType::I32));
   SINTER_TRY(TensorView topP, session->input(*program, "top_p", DType::F32));
+  SINTER_TRY(TensorView minP, session->input(*program, "min_p", DType::F32));
   SINTER_TRY(TensorView seed, session->input(*program, "seed", DType::I32));
   SINTER_TRY(TensorView token, session->output(*program, "token", DType::I32));
   using Shape = std::vector<int64_t>;
   bool sound = tokens.shape.size() == 2 && tokens.shape[0] > 0 && tokens.shape[1] > 0 &&
                seed.shape == Shape{tokens.shape[0], 2} &&
                (slots == 0 || slots == static_cast<size_t>(tokens.shape[0]));
-  for (const TensorView *ofSlots : {&start, &count, &temperature, &topK, &topP, &token})
+  for (const TensorView *ofSlots : {&start, &count, &temperature, &topK, &topP, &minP, &token})
     sound = sound && ofSlots->shape == Shape{tokens.shape[0]};
   if (!sound)
     return fail(session->getExecutable().getName(),
@@ -52,8 +73,20 @@ Expected<std::optional<Generator::Step>> Generator::findStep(std::string_view na
   step.temperature = temperature.as<float>();
   step.topK = topK.as<int32_t>();
   step.topP = topP.as<float>();
+  step.minP = minP.as<float>();
   step.seed = seed.as<int32_t>();
   step.token = token.as<int32_t>();
+  Expected<TensorView> factor = session->input(*program, "penalty_factor", DType::F32),
+                       offset = session->input(*program, "penalty_offset", DType::F32);
+  if (factor && offset) {
+    if (factor->shape != Shape{tokens.shape[0], vocab} || offset->shape != factor->shape)
+      return fail(session->getExecutable().getName(),
+                  "the penalties of its program '" + std::string(name) +
+                      "' are not of its vocabulary",
+                  "compile the model again");
+    step.factor = factor->as<float>();
+    step.offset = offset->as<float>();
+  }
   return step;
 }
 
@@ -97,6 +130,21 @@ Expected<void> Generator::check(const GenerateRequest &request) const {
     return refuse("`top_k`", double(sampling.topK), "from 0 up", "give 40, or 0 for all");
   if (!(sampling.topP > 0 && sampling.topP <= 1))
     return refuse("`top_p`", sampling.topP, "above 0 and up to 1", "give 0.9, or 1 for all");
+  if (!(sampling.minP >= 0 && sampling.minP <= 1))
+    return refuse("`min_p`", sampling.minP, "from 0 to 1", "give 0.05, or 0 for all");
+  const Penalties &penalties = sampling.penalties;
+  if (!(penalties.repetition > 0) || std::isinf(penalties.repetition))
+    return refuse("`repetition_penalty`", penalties.repetition, "above 0",
+                  "give 1.1, or 1 for none");
+  if (!std::isfinite(penalties.presence))
+    return refuse("`presence_penalty`", penalties.presence, "that is finite", "give 0.5");
+  if (!std::isfinite(penalties.frequency))
+    return refuse("`frequency_penalty`", penalties.frequency, "that is finite", "give 0.5");
+  bool takesPenalties =
+      (!prefill || !prefill->factor.empty()) && (!decode || !decode->factor.empty());
+  if (penalties != Penalties() && !takesPenalties)
+    return fail("penalties", session->getExecutable().getName() + " takes none",
+                "compile the model with `penalties`");
   return {};
 }
 
@@ -124,8 +172,21 @@ void Generator::fill(const Step &step, size_t index, Slot *slot) const {
   step.temperature[index] = sampling.temperature;
   step.topK[index] = static_cast<int32_t>(std::min<int64_t>({sampling.topK, vocab, INT32_MAX}));
   step.topP[index] = sampling.topP;
+  step.minP[index] = sampling.minP;
   step.seed[2 * index] = static_cast<int32_t>(sampling.seed);
   step.seed[2 * index + 1] = static_cast<int32_t>(sampling.seed >> 32);
+  if (!step.factor.empty()) {
+    auto width = static_cast<size_t>(vocab);
+    std::span<float> factor = step.factor.subspan(index * width, width),
+                     offset = step.offset.subspan(index * width, width);
+    if (draws && !slot->times.empty()) {
+      std::copy(slot->factor.begin(), slot->factor.end(), factor.begin());
+      std::copy(slot->offset.begin(), slot->offset.end(), offset.begin());
+    } else {
+      std::fill(factor.begin(), factor.end(), 1.0f);
+      std::fill(offset.begin(), offset.end(), 0.0f);
+    }
+  }
   if (slot)
     slot->count = count;
 }
@@ -134,6 +195,7 @@ void Generator::fill(const Step &step, size_t index, Slot *slot) const {
 Expected<bool> Generator::accept(Slot &slot, size_t index, int32_t token,
                                  const Callback &callback) const {
   slot.sequence.push_back(token);
+  slot.penalize(token);
   slot.result.tokens.push_back(token);
   auto stop = [&](StopReason reason) {
     slot.result.reason = reason;
@@ -197,10 +259,15 @@ Expected<std::vector<GenerateResult>> Generator::run(std::span<const GenerateReq
   std::vector<Slot> active;
   for (const GenerateRequest &request : requests) {
     SINTER_CHECK(check(request));
-    Slot slot{&request, {}, request.prompt, request.cached};
+    Slot slot;
+    slot.request = &request;
+    slot.sequence = request.prompt;
+    slot.cached = request.cached;
     slot.running = request.maxNewTokens > 0;
     slot.sequence.reserve(request.prompt.size() + static_cast<size_t>(std::clamp<int64_t>(
                                                       request.maxNewTokens, 0, maxTokens)));
+    if (request.sampling.penalties != Penalties())
+      slot.beginPenalties(vocab);
     lastTimes.promptTokens += request.prompt.size() - request.cached;
     active.push_back(std::move(slot));
   }

@@ -18,12 +18,23 @@
 
 namespace sinter::runtime {
 
+/// What the logits of tokens lose that were there before.
+struct Penalties {
+  float repetition = 1; ///< of tokens so far: divides positive logits, multiplies negative ones
+  float presence = 0;   ///< of new tokens so far: is subtracted from their logits
+  float frequency = 0;  ///< the same, for each time that they came
+
+  bool operator==(const Penalties &) const = default;
+};
+
 /// How tokens are drawn; dialects/Sinter/RandomOps.td has the rule. The draw at a position is a
 /// function of these and of the logits.
 struct SamplingOptions {
   float temperature = 0; ///< 0: greedy, the largest logit
   int64_t topK = 0;      ///< of the k largest; 0: of all
   float topP = 1;        ///< of the likeliest that have this probability together; 1: of all
+  float minP = 0;        ///< of those that are so many times as likely as the likeliest; 0: of all
+  Penalties penalties;
   uint64_t seed = 0;
 };
 
@@ -65,8 +76,8 @@ public:
 
   /// Generates for up to batch() requests at once. Errors: more requests than slots, an empty
   /// prompt, or one that is cached as a whole, one that leaves no room for a token, a token id out
-  /// of range, sampling options that mean nothing; logits that are not finite, with the op and the
-  /// layer where that first shows.
+  /// of range, sampling options that mean nothing, penalties that the programs do not take; logits
+  /// that are not finite, with the op and the layer where that first shows.
   Expected<std::vector<GenerateResult>> run(std::span<const GenerateRequest> requests,
                                             const Callback &callback = {});
 
@@ -84,7 +95,8 @@ private:
     size_t program = 0;
     size_t chunk = 0; ///< tokens of a slot that it takes at most
     std::span<int32_t> tokens, start, count, topK, seed;
-    std::span<float> temperature, topP;
+    std::span<float> temperature, topP, minP;
+    std::span<float> factor, offset; ///< of penalties, [slots, vocab]; empty: it takes none
     std::span<const int32_t> token;
   };
   struct Slot;

@@ -13,7 +13,7 @@ constexpr float kInfinite = std::numeric_limits<float>::infinity();
 struct Slot {
   double temperature = 1;
   int topK = 0;
-  double topP = 1;
+  double topP = 1, minP = 0;
   enum Kind { Normal, Ties, Equal, Masked, NotNumbers, Infinite } kind = Normal;
 };
 
@@ -59,8 +59,9 @@ void expectReference(TestKernels &kernels, const std::string &name, const Batch 
   std::mt19937 engine(11);
   size_t count = batch.slots.size();
   HostTensor logits("float", count * batch.vocabulary), temperature("float", count),
-      topK("int", count), topP("float", count), seed("int", 2 * count), start("int", count),
-      added("int", count), result = HostTensor::of("int", std::vector<int>(count, -1));
+      topK("int", count), topP("float", count), minP("float", count), seed("int", 2 * count),
+      start("int", count), added("int", count),
+      result = HostTensor::of("int", std::vector<int>(count, -1));
   std::vector<double> expected;
   for (size_t i = 0; i < count; ++i) {
     const Slot &slot = batch.slots[i];
@@ -70,20 +71,23 @@ void expectReference(TestKernels &kernels, const std::string &name, const Batch 
     temperature.values[i] = temperature.round(slot.temperature);
     topK.values[i] = slot.topK;
     topP.values[i] = topP.round(slot.topP);
+    minP.values[i] = minP.round(slot.minP);
     std::array<uint32_t, 2> words = {uint32_t(engine()), uint32_t(engine())};
     for (int word : {0, 1})
       seed.values[2 * i + word] = int32_t(words[word]);
     start.values[i] = 100 * double(i);
     added.values[i] = 7;
-    expected.push_back(double(sampling::draw(
-        std::span(logits.values).subspan(first, batch.vocabulary),
-        {temperature.values[i], topK.values[i], topP.values[i], words, uint32_t(100 * i + 7)})));
+    expected.push_back(
+        double(sampling::draw(std::span(logits.values).subspan(first, batch.vocabulary),
+                              {temperature.values[i], topK.values[i], topP.values[i],
+                               minP.values[i], words, uint32_t(100 * i + 7)})));
   }
   HostTensor scratch = makeScratch(batch);
   // The second run finds the scratch as the first has left it.
   for (int i = 0; i < 2; ++i) {
     auto report = kernels.run(
-        name, {&logits, &temperature, &topK, &topP, &seed, &start, &added, &result, &scratch},
+        name,
+        {&logits, &temperature, &topK, &topP, &minP, &seed, &start, &added, &result, &scratch},
         order);
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_TRUE(report->clean()) << report->text();
@@ -120,7 +124,11 @@ std::vector<Slot> makeSlots() {
           {.temperature = 50, .topP = 0.99, .kind = Slot::Masked},
           {.topK = 100'000, .kind = Slot::NotNumbers},
           {.kind = Slot::Infinite},
-          {.temperature = 1e-30, .kind = Slot::Ties}};
+          {.temperature = 1e-30, .kind = Slot::Ties},
+          {.minP = 0.05},
+          {.temperature = 3, .topK = 300, .topP = 0.99, .minP = 0.2},
+          {.topK = 5, .minP = 1, .kind = Slot::Ties},
+          {.topP = 0.7, .minP = 1e-7, .kind = Slot::Masked}};
 }
 
 TEST(Sample, DrawsWhatIsDefined) {

@@ -192,6 +192,7 @@ static Expected<void> runChat(ChatCommandOptions &options) {
   chat.observer = options.observer;
   chat.communicator = options.communicator;
   chat.seed = options.seed;
+  options.penalties |= chat.getSampling().penalties != runtime::Penalties();
   chat.threads = static_cast<unsigned>(getThreads(options));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(ChatTemplate chatTemplate, chat.chatTemplate.empty()

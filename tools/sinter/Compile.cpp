@@ -118,6 +118,9 @@ void sinter::cli::addCompile(CLI::App &program) {
                          {"entry", "seq", "emit", "elide_constants", "compile_to"});
   command->get_option("--seq")->description(
       "tokens of a slot that prefill takes at a time; of a row, for train");
+  command->add_flag("--penalties", options->penalties,
+                    "prefill and decode take penalties of tokens, as `generate` and `chat` compile "
+                    "by themselves where one is given");
   command->add_flag("--embed-weights", options->embedWeights,
                     "carry the weights in the executable");
   command->add_flag("--source-only", options->sourceOnly,

@@ -32,6 +32,7 @@ static Expected<void> runGenerate(GenerateCommandOptions &options) {
   generation.communicator = options.communicator;
   SINTER_CHECK(readPrompt(options.flags));
   SINTER_CHECK(checkOptions(generation));
+  options.penalties |= generation.getSampling().penalties != runtime::Penalties();
   generation.observer = options.observer;
   generation.seed = options.seed;
   generation.threads = static_cast<unsigned>(getThreads(options));

@@ -18,6 +18,8 @@
 // higher: the pass for the largest logit keeps the largest of 64 stripes of the row, say, and as
 // many logits are not below the least of these.
 //
+// With min-p one more pass sums the weights that are large enough, by which a token is drawn then.
+//
 // A row is one work item: it takes a fraction of what its product took.
 //
 //===----------------------------------------------------------------------===//
@@ -420,8 +422,8 @@ private:
                                    builder.splat(double(sampling::kWeightBits)));
       return math::FloorOp::create(builder, builder.exp2(exponent));
     };
-    auto weighOne = [&](Value key) {
-      return widen(vector::ExtractOp::create(builder, weigh(builder.splat(fromKey(key))), 0));
+    auto weighOne = [&](Value key, Weigh by) {
+      return widen(vector::ExtractOp::create(builder, by(builder.splat(fromKey(key))), 0));
     };
     auto count = [&](Value) { return builder.splat(1.0); };
 
@@ -452,7 +454,7 @@ private:
     cuts.push_back(stepFrom(left.least, 1));
     Sums sums = sumFrom(cuts, left, all, weigh);
     Value above = sums.masses.back();
-    Value equal = arith::MulFOp::create(builder, ties, weighOne(byCount.least));
+    Value equal = arith::MulFOp::create(builder, ties, weighOne(byCount.least, weigh));
     Value topP = load(op.getTopP(), row);
     Value isCut = compare(CmpFPredicate::OLT, topP, f32(1));
     Value target = arith::MulFOp::create(builder, widen(topP),
@@ -465,19 +467,31 @@ private:
                             builder.select(isCut, byMass.end, byCount.least),
                             builder.select(isCut, byMass.above, above)},
                            sums.vectors, weigh);
-    Value weight = weighOne(byMass.least);
+    Value weight = weighOne(byMass.least, weigh);
     Value missing = arith::DivFOp::create(
         builder, arith::SubFOp::create(builder, target, byMass.above).getResult(), weight);
     ties = builder.select(isCut, math::CeilOp::create(builder, missing), ties);
-    equal = arith::MulFOp::create(builder, ties, weight);
 
-    Value drawn = arith::MulFOp::create(
-        builder, emitUniform(row), arith::AddFOp::create(builder, byMass.above, equal).getResult());
-    Value isTie = compare(CmpFPredicate::OGE, drawn, byMass.above);
+    Value minP = load(op.getMinP(), row);
+    Value fewest = builder.splat(
+        arith::MulFOp::create(builder, minP, f32(std::exp2(float(sampling::kWeightBits)))));
+    auto weighLarge = [&](Value x) -> Value {
+      Value some = weigh(x);
+      return builder.select(compare(CmpFPredicate::OGE, some, fewest), some, builder.splat(0.0));
+    };
+    above = updateIf(compare(CmpFPredicate::OGT, minP, f32(0)), byMass.above, [&] {
+      Value next = stepFrom(byMass.least, 1);
+      return SmallVector<Value>(sumFrom(next, {next, end, f64(0)}, all, weighLarge).masses);
+    })[0];
+    weight = weighOne(byMass.least, weighLarge);
+    equal = arith::MulFOp::create(builder, ties, weight);
+    Value drawn = arith::MulFOp::create(builder, emitUniform(row),
+                                        arith::AddFOp::create(builder, above, equal).getResult());
+    Value isTie = compare(CmpFPredicate::OGE, drawn, above);
     Value threshold = fromKey(byMass.least), next = fromKey(stepFrom(byMass.least, 1));
     return findId(
         {builder.select(isTie, threshold, next), builder.select(isTie, threshold, largest)},
-        builder.select(isTie, byMass.above, f64(0)), drawn, weigh);
+        builder.select(isTie, above, f64(0)), drawn, weighLarge);
   }
 
   /// sampling::uniform of a slot.

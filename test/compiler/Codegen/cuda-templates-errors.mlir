@@ -64,8 +64,8 @@ func.func private @fused(%ids: tensor<5xi32>, %g: tensor<5x8xf32>) -> tensor<7x8
 // expected-error @below {{expected a sample to be a kernel of its own}}
 func.func private @sample(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32> attributes {sinter.kernel = "sampling"} {
   %0 = sinter.relu %l : (tensor<1x8xf32>) -> tensor<1x8xf32>
-  %1 = sinter.sample %0, %f, %i, %f, %s, %i, %i
-      : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  %1 = sinter.sample %0, %f, %i, %f, %f, %s, %i, %i
+      : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
   return %1 : tensor<1xi32>
 }
 

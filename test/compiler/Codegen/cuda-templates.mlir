@@ -108,8 +108,8 @@ func.func private @scatter_part(%ids: tensor<10xi32>, %g: tensor<10x200xf32>, %s
 
 func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3xi32>, %s: tensor<3x2xi32>) -> tensor<3xi32>
     attributes {sinter.kernel = "sampling"} {
-  %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i
-      : (tensor<3x500xf32>, tensor<3xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3x2xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
+  %0 = sinter.sample %l, %f, %i, %f, %f, %s, %i, %i
+      : (tensor<3x500xf32>, tensor<3xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3xf32>, tensor<3x2xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
   return %0 : tensor<3xi32>
 }
 
@@ -149,5 +149,5 @@ func.func private @sample(%l: tensor<3x500xf32>, %f: tensor<3xf32>, %i: tensor<3
 // CHECK-SAME: arguments = array<i64: 0, 1, -1, 2, 3>, {{.*}}function = "embedding_grad"
 // CHECK-SAME: hasInto = false, hasPadding = false, hasStart = true
 // CHECK: func.func private @sample({{.*}}xi32>)
-// CHECK-SAME: arguments = array<i64: 0, 1, 2, 1, 3, 2, 2, 4, 5>, {{.*}}function = "sample"
+// CHECK-SAME: arguments = array<i64: 0, 1, 2, 1, 1, 3, 2, 2, 4, 5>, {{.*}}function = "sample"
 // CHECK-SAME: batch = 3 : i64, vocabulary = 500 : i64

@@ -8,11 +8,11 @@ module attributes {sinter.target = #cpu} {
 // CHECK-LABEL: func.func private @sample
 // CHECK-SAME: sinter.grid = 3 : i64
 func.func private @sample(%l: tensor<3x1000xf32>, %t: tensor<3xf32>, %k: tensor<3xi32>,
-                          %p: tensor<3xf32>, %s: tensor<3x2xi32>, %b: tensor<3xi32>,
-                          %c: tensor<3xi32>) -> tensor<3xi32> attributes {sinter.kernel = "sampling"} {
-  %0 = sinter.sample %l, %t, %k, %p, %s, %b, %c
-    : (tensor<3x1000xf32>, tensor<3xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3x2xi32>,
-       tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
+                          %p: tensor<3xf32>, %m: tensor<3xf32>, %s: tensor<3x2xi32>,
+                          %b: tensor<3xi32>, %c: tensor<3xi32>) -> tensor<3xi32> attributes {sinter.kernel = "sampling"} {
+  %0 = sinter.sample %l, %t, %k, %p, %m, %s, %b, %c
+    : (tensor<3x1000xf32>, tensor<3xf32>, tensor<3xi32>, tensor<3xf32>, tensor<3xf32>,
+       tensor<3x2xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
   return %0 : tensor<3xi32>
 }
 
@@ -27,13 +27,17 @@ func.func private @sample(%l: tensor<3x1000xf32>, %t: tensor<3xf32>, %k: tensor<
 // CHECK: vector.load %[[L]]
 // CHECK: vector.maskedload %[[L]]
 // CHECK: scf.if
-// What top-k keeps, by numbers; what it weighs; what top-p keeps; the words that decide.
+// What top-k keeps, by numbers; what it weighs; what top-p keeps; what min-p leaves of that; the
+// words that decide.
 // CHECK: scf.while
 // CHECK-NOT: math.floor
 // CHECK: scf.yield %{{.*}} : i32, i32, f64, i1, index
 // CHECK: scf.for
 // CHECK: math.floor
 // CHECK: scf.while
+// CHECK: math.floor
+// CHECK: scf.if {{.*}} -> (f64)
+// CHECK: scf.for
 // CHECK: math.floor
 // CHECK: arith.mului_extended
 // CHECK: memref.store %{{.*}}, %[[ID]]

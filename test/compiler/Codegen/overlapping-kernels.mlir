@@ -62,8 +62,8 @@ func.func private @attend(%q: tensor<1x1x2x64xbf16>, %k: tensor<1x512x2x64xbf16>
 }
 func.func private @draw(%l: tensor<1x96xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32>
     attributes {sinter.kernel = "sampling"} {
-  %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i
-      : (tensor<1x96xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  %0 = sinter.sample %l, %f, %i, %f, %f, %s, %i, %i
+      : (tensor<1x96xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
   return %0 : tensor<1xi32>
 }
 func.func private @trained(%x: tensor<1x64xf32>, %w: tensor<96x64xf32>) -> tensor<1x96xf32> attributes {sinter.kernel = "gemm"} {

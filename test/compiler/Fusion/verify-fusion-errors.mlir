@@ -41,8 +41,8 @@ func.func private @no_product(%x: tensor<8xf32>) -> tensor<8xf32> attributes {si
 
 // expected-error @below {{got one of rows with 0 of its own and 1 of others}}
 func.func private @sample_in_rows(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32> attributes {sinter.kernel = "rows"} {
-  %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i
-      : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  %0 = sinter.sample %l, %f, %i, %f, %f, %s, %i, %i
+      : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
   return %0 : tensor<1xi32>
 }
 

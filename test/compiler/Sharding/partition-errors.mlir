@@ -21,7 +21,7 @@ module attributes {sinter.grid = #sinter.grid<tensor = 2>} {
   func.func @draw(%l: tensor<1x50000xf32> {sinter.state = "l", sinter.sharding = #sinter.sharding<[[], ["tensor"]]>},
                   %f: tensor<1xf32> {sinter.input = "f"}, %i: tensor<1xi32> {sinter.input = "i"}, %s: tensor<1x2xi32> {sinter.input = "s"})
       -> (tensor<1xi32> {sinter.output = "token"}, tensor<1x50000xf32> {sinter.output = "logits"}) attributes {sinter.entry} {
-    %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i : (tensor<1x50000xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+    %0 = sinter.sample %l, %f, %i, %f, %f, %s, %i, %i : (tensor<1x50000xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
     return %0, %l : tensor<1xi32>, tensor<1x50000xf32>
   }
 }

@@ -14,8 +14,8 @@ namespace {
 /// Many rows of the same logits at positions that follow each other, and what is drawn from them.
 class Draws {
 public:
-  Draws(std::vector<double> logits, double temperature, double topK, double topP)
-      : logits(std::move(logits)), options{temperature, topK, topP} {}
+  Draws(std::vector<double> logits, double temperature, double topK, double topP, double minP = 0)
+      : logits(std::move(logits)), options{temperature, topK, topP, minP} {}
 
   /// How often each id was drawn.
   std::vector<int64_t> count(int64_t slots) const {
@@ -47,7 +47,7 @@ public:
 
 private:
   std::vector<double> logits;
-  double options[3];
+  double options[4];
 };
 
 /// Expects that ids were drawn with these probabilities: that none was that has none, and that
@@ -105,6 +105,12 @@ TEST(SampleKernel, FollowsTheDistribution) {
   }
   expectDistribution(Draws(logits, 1, 10, 1).count(kDraws), ten);
   expectDistribution(Draws(logits, 1, 10, 0.8).count(kDraws), most);
+  // Of 1.2^-n, those down to n = 8 are at least 0.23.
+  std::vector<double> large;
+  for (size_t i = 0; i < logits.size(); ++i)
+    large.push_back(i * 7 % 24 <= 8 ? probabilities[i] : 0);
+  expectDistribution(Draws(logits, 1, 0, 1, 0.23).count(kDraws), large);
+  expectDistribution(Draws(logits, 1, 7, 1, 0.23).count(kDraws), most);
   // All but four, of each of whom less than five draws are expected.
   for (size_t i = 0; i < sharp.size(); ++i)
     sharp[i] = i * 7 % 24 < 20 ? sharp[i] : 0;
@@ -126,7 +132,7 @@ TEST(SampleKernel, IsAlone) {
   expectError(R"(
 func.func private @kernel(%l: tensor<1x8xf32>, %f: tensor<1xf32>, %i: tensor<1xi32>, %s: tensor<1x2xi32>) -> tensor<1xi32> attributes {sinter.kernel = "sampling"} {
   %0 = sinter.relu %l : (tensor<1x8xf32>) -> tensor<1x8xf32>
-  %1 = sinter.sample %0, %f, %i, %f, %s, %i, %i : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  %1 = sinter.sample %0, %f, %i, %f, %f, %s, %i, %i : (tensor<1x8xf32>, tensor<1xf32>, tensor<1xi32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
   return %1 : tensor<1xi32>
 })",
               "expected a sample to be alone in its kernel");

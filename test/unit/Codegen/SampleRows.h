@@ -12,15 +12,15 @@ namespace sinter::test {
 /// A kernel that draws from so many rows of so many logits.
 inline std::string makeSample(int64_t slots, int64_t vocabulary) {
   return llvm::formatv(R"(
-func.func private @kernel(%l: tensor<{0}x{1}xf32>, %t: tensor<{0}xf32>, %k: tensor<{0}xi32>, %p: tensor<{0}xf32>, %s: tensor<{0}x2xi32>, %b: tensor<{0}xi32>, %c: tensor<{0}xi32>) -> tensor<{0}xi32> attributes {{sinter.kernel = "sampling"} {{
-  %0 = sinter.sample %l, %t, %k, %p, %s, %b, %c : (tensor<{0}x{1}xf32>, tensor<{0}xf32>, tensor<{0}xi32>, tensor<{0}xf32>, tensor<{0}x2xi32>, tensor<{0}xi32>, tensor<{0}xi32>) -> tensor<{0}xi32>
+func.func private @kernel(%l: tensor<{0}x{1}xf32>, %t: tensor<{0}xf32>, %k: tensor<{0}xi32>, %p: tensor<{0}xf32>, %m: tensor<{0}xf32>, %s: tensor<{0}x2xi32>, %b: tensor<{0}xi32>, %c: tensor<{0}xi32>) -> tensor<{0}xi32> attributes {{sinter.kernel = "sampling"} {{
+  %0 = sinter.sample %l, %t, %k, %p, %m, %s, %b, %c : (tensor<{0}x{1}xf32>, tensor<{0}xf32>, tensor<{0}xi32>, tensor<{0}xf32>, tensor<{0}xf32>, tensor<{0}x2xi32>, tensor<{0}xi32>, tensor<{0}xi32>) -> tensor<{0}xi32>
   return %0 : tensor<{0}xi32>
 })",
                        slots, vocabulary);
 }
 
 /// The operands of a sample, in their order.
-enum Operand { kLogits, kTemperature, kTopK, kTopP, kSeed, kStart, kCount };
+enum Operand { kLogits, kTemperature, kTopK, kTopP, kMinP, kSeed, kStart, kCount };
 
 inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
 inline const double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -74,6 +74,9 @@ inline MakeArgument withRows(int64_t vocabulary, unsigned seed) {
         break;
       case kTopP:
         tensor[i] = static_cast<float>(oneOf({1e-9, 0.1, 0.5, 0.9, 0.999, 1, 1}));
+        break;
+      case kMinP:
+        tensor[i] = static_cast<float>(oneOf({0, 0, 0, 1e-9, 0.05, 0.3, 1}));
         break;
       default:
         tensor[i] = static_cast<int32_t>(engine());

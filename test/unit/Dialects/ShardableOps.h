@@ -105,7 +105,7 @@ func.func @experts(%x: !m, %tokens: tensor<8xi32>, %ids: tensor<4x2xi32>, %p: te
   return
 }
 func.func @draws(%l: tensor<4x6xf32>, %f: tensor<4xf32>, %i: tensor<4xi32>, %s: tensor<4x2xi32>) {
-  %0 = sinter.sample %l, %f, %i, %f, %s, %i, %i : (tensor<4x6xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>, tensor<4x2xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %0 = sinter.sample %l, %f, %i, %f, %f, %s, %i, %i : (tensor<4x6xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xf32>, tensor<4xf32>, tensor<4x2xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   return
 }
 func.func @updates(%p: !m, %s: !s, %r: !r, %w: tensor<4x6xf32>, %n: tensor<4x6xbf16>, %f: tensor<f32>, %seed: tensor<2xi32>) {

@@ -13,9 +13,10 @@ namespace {
 constexpr int64_t vocab = 50, maxSequence = 24;
 
 // What a step's sampling inputs come to: 0 for those of a greedy choice.
-int64_t mixOptions(float temperature, int32_t topK, float topP, const int32_t *seed) {
+int64_t mixOptions(float temperature, int32_t topK, float topP, float minP, const int32_t *seed) {
   return static_cast<int64_t>(temperature * 10) + 3 * topK +
-         static_cast<int64_t>(std::lround((1 - topP) * 100)) + 7 * seed[0] + 11 * seed[1];
+         static_cast<int64_t>(std::lround((1 - topP) * 100 + 13 * minP)) + 7 * seed[0] +
+         11 * seed[1];
 }
 
 // A model whose next token is (sum of the cached tokens + their number + what it is sampled by) mod
@@ -27,16 +28,17 @@ template <int64_t chunk> void step(void *const *slices, int64_t begin, int64_t e
   auto *temperature = static_cast<const float *>(slices[3]);
   auto *topK = static_cast<const int32_t *>(slices[4]);
   auto *topP = static_cast<const float *>(slices[5]);
-  auto *seed = static_cast<const int32_t *>(slices[6]);
-  auto *cache = static_cast<int32_t *>(slices[7]);
-  auto *token = static_cast<int32_t *>(slices[8]);
+  auto *minP = static_cast<const float *>(slices[6]);
+  auto *seed = static_cast<const int32_t *>(slices[7]);
+  auto *cache = static_cast<int32_t *>(slices[8]);
+  auto *token = static_cast<int32_t *>(slices[9]);
   for (int64_t slot = begin; slot < end; ++slot) {
     for (int64_t i = 0; i < count[slot]; ++i)
       cache[slot * maxSequence + start[slot] + i] = tokens[slot * chunk + i];
     int64_t sum = start[slot] + count[slot];
     for (int64_t i = 0; i < start[slot] + count[slot]; ++i)
       sum += cache[slot * maxSequence + i];
-    sum += mixOptions(temperature[slot], topK[slot], topP[slot], seed + 2 * slot);
+    sum += mixOptions(temperature[slot], topK[slot], topP[slot], minP[slot], seed + 2 * slot);
     token[slot] = static_cast<int32_t>(sum % vocab);
   }
 }
@@ -73,6 +75,7 @@ Parts counterModel(uint64_t batch, bool withPrefill = true, bool withDecode = tr
     input("temperature", fb::DType::F32, {b});
     input("top_k", fb::DType::I32, {b});
     input("top_p", fb::DType::F32, {b});
+    input("min_p", fb::DType::F32, {b});
     input("seed", fb::DType::I32, {b, 2});
     program.outputBytes = batch * 4;
     slices.push_back(slice(Space::State, 0, cacheBytes));
@@ -96,8 +99,8 @@ std::vector<int32_t> expected(const GenerateRequest &request) {
   std::vector<int32_t> sequence = request.prompt, added;
   const SamplingOptions &sampling = request.sampling;
   int32_t seed[] = {static_cast<int32_t>(sampling.seed), static_cast<int32_t>(sampling.seed >> 32)};
-  int64_t mixed =
-      mixOptions(sampling.temperature, static_cast<int32_t>(sampling.topK), sampling.topP, seed);
+  int64_t mixed = mixOptions(sampling.temperature, static_cast<int32_t>(sampling.topK),
+                             sampling.topP, sampling.minP, seed);
   while (static_cast<int64_t>(added.size()) < request.maxNewTokens &&
          static_cast<int64_t>(sequence.size()) <= maxSequence) {
     int64_t sum = static_cast<int64_t>(sequence.size()) + mixed;
@@ -141,7 +144,7 @@ TEST(GeneratorTest, SamplingOptions) {
   auto generator = *Generator::create(*session);
   std::vector<GenerateRequest> requests = {
       {{1, 2, 3, 4, 5}, 6, {.temperature = 0.5f, .topK = 4}},
-      {{7}, 6, {}},
+      {{7}, 6, {.temperature = 1, .minP = 0.5f}},
       {{9, 8}, 4, {.temperature = 1, .topP = 0.25f, .seed = (uint64_t(2) << 32) + 5}}};
   auto results = generator.run(requests);
   ASSERT_TRUE(results);
@@ -191,11 +194,23 @@ TEST(GeneratorTest, CallbackMayFail) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(GeneratorTest, PenaltiesNeedInputs) {
+  auto session = bind(counterModel(1));
+  auto generator = *Generator::create(*session);
+  for (Penalties penalties : {Penalties{.repetition = 1.1f}, {.presence = 1}, {.frequency = -1}}) {
+    GenerateRequest request{{1}, 1, {.penalties = penalties}};
+    auto results = generator.run(std::span(&request, 1));
+    ASSERT_FALSE(results);
+    EXPECT_NE(results.error().message().find("takes none; compile the model with `penalties`"),
+              std::string::npos);
+  }
+}
+
 // Finds nothing to draw by after the token 13.
 void stepOrNothing(void *const *slices, int64_t begin, int64_t end) {
   step<1>(slices, begin, end);
   auto *tokens = static_cast<const int32_t *>(slices[0]);
-  auto *token = static_cast<int32_t *>(slices[8]);
+  auto *token = static_cast<int32_t *>(slices[9]);
   for (int64_t slot = begin; slot < end; ++slot)
     if (tokens[slot] == 13)
       token[slot] = -1;
@@ -251,6 +266,15 @@ TEST(GeneratorTest, BadRequests) {
   EXPECT_EQ(refusal({.topP = 0}),
             "`top_p` 0: is not a number above 0 and up to 1; give 0.9, or 1 for all");
   EXPECT_NE(refusal({.topP = 1.5f}).find("`top_p` 1.5"), std::string::npos);
+  EXPECT_EQ(refusal({.minP = 2}),
+            "`min_p` 2: is not a number from 0 to 1; give 0.05, or 0 for all");
+  EXPECT_EQ(refusal({.penalties = {.repetition = 0}}),
+            "`repetition_penalty` 0: is not a number above 0; give 1.1, or 1 for none");
+  EXPECT_NE(refusal({.penalties = {.presence = NAN}}).find("`presence_penalty`"),
+            std::string::npos);
+  EXPECT_NE(refusal({.penalties = {.frequency = INFINITY}}).find("`frequency_penalty`"),
+            std::string::npos);
+  EXPECT_NE(refusal({.minP = NAN}).find("`min_p`"), std::string::npos);
   EXPECT_NE(refusal({.topP = NAN}).find("`top_p`"), std::string::npos);
 }
 

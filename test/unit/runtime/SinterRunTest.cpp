@@ -25,7 +25,7 @@ Parts silentModel() {
   parts.metadata = {{"vocab_size", "5"}, {"max_seq", "8"}, {"eos_token_ids", "4"}};
   Parts::Program &decode = parts.programs.emplace_back();
   decode.name = "decode";
-  decode.inputBytes = 32;
+  decode.inputBytes = 36;
   decode.outputBytes = 4;
   decode.inputs = {{"tokens", fb::DType::I32, {1, 1}, slice(Space::Input, 0, 4)},
                    {"start", fb::DType::I32, {1}, slice(Space::Input, 4, 4)},
@@ -33,7 +33,8 @@ Parts silentModel() {
                    {"temperature", fb::DType::F32, {1}, slice(Space::Input, 12, 4)},
                    {"top_k", fb::DType::I32, {1}, slice(Space::Input, 16, 4)},
                    {"top_p", fb::DType::F32, {1}, slice(Space::Input, 20, 4)},
-                   {"seed", fb::DType::I32, {1, 2}, slice(Space::Input, 24, 8)}};
+                   {"min_p", fb::DType::F32, {1}, slice(Space::Input, 24, 4)},
+                   {"seed", fb::DType::I32, {1, 2}, slice(Space::Input, 28, 8)}};
   decode.outputs = {{"token", fb::DType::I32, {1}, slice(Space::Output, 0, 4)}};
   decode.commands = {launch(0, 1, {slice(Space::Output, 0, 4)})};
   return parts;

@@ -9,7 +9,8 @@ func.func @greedy() {
   %p = sinter.constant dense<1.0> : tensor<6xf32>
   %s = sinter.constant dense<7> : tensor<6x2xi32>
   %c = sinter.constant dense<1> : tensor<6xi32>
-  %0 = sinter.sample %l, %t, %k, %p, %s, %c, %c : (tensor<6x4xf32>, tensor<6xf32>, tensor<6xi32>, tensor<6xf32>, tensor<6x2xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>
+  %m = sinter.constant dense<0.0> : tensor<6xf32>
+  %0 = sinter.sample %l, %t, %k, %p, %m, %s, %c, %c : (tensor<6x4xf32>, tensor<6xf32>, tensor<6xi32>, tensor<6xf32>, tensor<6xf32>, tensor<6x2xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>
   check.expect_const %0, dense<[1, -1, -1, -1, 2, -1]> : tensor<6xi32> : tensor<6xi32>
   return
 }
@@ -26,8 +27,26 @@ func.func @draws() {
   %s = sinter.constant dense<0> : tensor<5x2xi32>
   %b = sinter.constant dense<[0, 0, 0, 0, -1]> : tensor<5xi32>
   %c = sinter.constant dense<[0, 0, 0, 0, 1]> : tensor<5xi32>
-  %0 = sinter.sample %l, %t, %k, %p, %s, %b, %c : (tensor<5x4xf32>, tensor<5xf32>, tensor<5xi32>, tensor<5xf32>, tensor<5x2xi32>, tensor<5xi32>, tensor<5xi32>) -> tensor<5xi32>
+  %m = sinter.constant dense<0.0> : tensor<5xf32>
+  %0 = sinter.sample %l, %t, %k, %p, %m, %s, %b, %c : (tensor<5x4xf32>, tensor<5xf32>, tensor<5xi32>, tensor<5xf32>, tensor<5xf32>, tensor<5x2xi32>, tensor<5xi32>, tensor<5xi32>) -> tensor<5xi32>
   check.expect_const %0, dense<[1, 0, 2, 3, 1]> : tensor<5xi32> : tensor<5xi32>
+  return
+}
+
+// With the same u, of weights 1, 0.5, 0.25 and 0.125 of the likeliest. Rows in turn: of 1.875 without
+// a bound; of 1.5 and of 1 with one; at a temperature of a half, where the second weighs a quarter; with
+// ids in the order of their logits, 0.399 of 1.5 is in the second; behind top-k, which leaves two of
+// which one is large enough.
+func.func @least_probability() {
+  %l = sinter.constant dense<[[0.0, -0.693147, -1.386294, -2.079442], [-2.079442, -0.693147, 0.0, -1.386294], [0.0, -0.693147, -1.386294, -2.079442], [-0.693147, 0.0, -1.386294, -2.079442], [-2.079442, -0.693147, 0.0, -1.386294], [-0.693147, 0.0, 0.0, -0.693147]]> : tensor<6x4xf32>
+  %t = sinter.constant dense<[1.0, 1.0, 1.0, 0.5, 1.0, 1.0]> : tensor<6xf32>
+  %k = sinter.constant dense<[0, 0, 0, 0, 0, 3]> : tensor<6xi32>
+  %p = sinter.constant dense<1.0> : tensor<6xf32>
+  %m = sinter.constant dense<[0.0, 0.49, 1.0, 0.3, 0.2, 0.6]> : tensor<6xf32>
+  %s = sinter.constant dense<0> : tensor<6x2xi32>
+  %b = sinter.constant dense<0> : tensor<6xi32>
+  %0 = sinter.sample %l, %t, %k, %p, %m, %s, %b, %b : (tensor<6x4xf32>, tensor<6xf32>, tensor<6xi32>, tensor<6xf32>, tensor<6xf32>, tensor<6x2xi32>, tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>
+  check.expect_const %0, dense<[0, 2, 0, 1, 2, 1]> : tensor<6xi32> : tensor<6xi32>
   return
 }
 
