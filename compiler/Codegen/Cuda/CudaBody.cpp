@@ -256,13 +256,17 @@ private:
     auto castTo = [&](const Twine &type) -> CudaExpression {
       return {"static_cast<" + type.str() + ">(" + arg(0).text + ")"};
     };
+    std::string type = typeOf(op, op->getResult(0).getType());
+    // A constant is an int, beside wider numbers too.
+    auto callOfType = [&](StringRef function) {
+      return call(type == "int" ? function.str() : (function + "<" + type + ">").str());
+    };
     auto asUnsigned = [&](unsigned i) -> CudaExpression {
       Type type = op->getOperand(i).getType();
       bool isLong = type.isInteger(64) || (type.isIndex() && wide);
       return {std::string("static_cast<unsigned") + (isLong ? " long long>(" : ">(") +
               text(op->getOperand(i)) + ")"};
     };
-    std::string type = typeOf(op, op->getResult(0).getType());
     return llvm::TypeSwitch<Operation *, CudaExpression>(op)
         .Case([&](arith::ConstantOp constant) { return printConstant(constant); })
         .Case([&](arith::AddFOp) { return binary("+", Binding::Sum); })
@@ -294,8 +298,8 @@ private:
         .Case([&](arith::MinimumFOp) { return call("minimum"); })
         .Case([&](arith::MaxNumFOp) { return call("maxnum"); })
         .Case([&](arith::MinNumFOp) { return call("minnum"); })
-        .Case([&](arith::MaxSIOp) { return call("max_of"); })
-        .Case([&](arith::MinSIOp) { return call("min_of"); })
+        .Case([&](arith::MaxSIOp) { return callOfType("max_of"); })
+        .Case([&](arith::MinSIOp) { return callOfType("min_of"); })
         .Case<arith::ExtFOp, arith::TruncFOp>([&](Operation *op) {
           Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
           if (to.isF32() && from.getIntOrFloatBitWidth() <= 16)

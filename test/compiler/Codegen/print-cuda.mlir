@@ -132,6 +132,7 @@ func.func @sums(%x: memref<1100xf32> {llvm.noalias}, %y: memref<1xf32> {llvm.noa
 // CHECK: sinter::is_kept(block, 7u, make_uint2(static_cast<unsigned>(
 // CHECK-SAME: ), 2147483648u)
 // CHECK: sinter::stochastic_round({{.*}}, block, make_uint2(7u, 2147483648u), make_uint2(static_cast<unsigned>(
+// CHECK: sinter::min_of<long long>(sinter::max_of<long long>({{.*}}, 0), 255999)
 func.func @large(%x: memref<2xi32>, %y: memref<4294967296xf32>) attributes {sinter.items = 1 : i64, sinter.threads = 1 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -148,6 +149,11 @@ func.func @large(%x: memref<2xi32>, %y: memref<4294967296xf32>) attributes {sint
   %again = arith.index_cast %block : index to i64
   %1 = func.call @stochastic_round(%0, %again, %stream, %threshold, %low, %high) : (f32, i64, i32, i32, i32, i32) -> f32
   memref.store %1, %y[%block] : memref<4294967296xf32>
+  %last = arith.constant 255999 : index
+  %row = arith.index_cast %high : i32 to index
+  %above = arith.maxsi %row, %c0 : index
+  %inside = arith.minsi %above, %last : index
+  memref.store %0, %y[%inside] : memref<4294967296xf32>
   return
 }
 
