@@ -110,14 +110,14 @@ private:
                     graph.matmul(rows, rows, /*transposeRhs=*/false, /*transposeLhs=*/true));
   }
 
-  /// Norms over heads, each or all of them, are RMS norms whatever the model's others are.
+  /// Norms over heads, each or all of them.
   Value buildHeadNorm(Value heads, const std::optional<NormSpec> &norm, const LayerSpec &layer) {
     if (!norm)
       return heads;
     setLocation(layer, norm->name);
     auto shape = llvm::to_vector(cast<RankedTensorType>(heads.getType()).getShape());
     Value rows = graph.reshape(heads, {batch, chunk, shape[2] * shape[3] / norm->size, norm->size});
-    return graph.reshape(graph.rmsNorm(rows, getNormWeight(*norm), spec.normEps), shape);
+    return graph.reshape(buildNorm(rows, *norm, spec.headNormKind), shape);
   }
 
   //===--------------------------------------------------------------------===//
@@ -131,9 +131,13 @@ private:
 
   Value buildEmbedding() {
     graph.setLocation(spec.embeddingName);
-    Value hidden =
-        buildLookup(spec.embedding, spec.vocabSize, spec.hiddenSize, tokens, 0, spec.paddingId);
+    Value hidden = buildLookup(spec.embedding, spec.vocabSize, spec.getEmbeddingSize(), tokens, 0,
+                               spec.paddingId);
     hidden = graph.scale(hidden, spec.embeddingScale);
+    if (spec.embeddingProjection) {
+      graph.setLocation(spec.embeddingProjection->name);
+      hidden = buildLinear(hidden, *spec.embeddingProjection);
+    }
     if (spec.positions != PositionKind::Learned)
       return hidden;
     graph.setLocation(spec.positionEmbeddingName);
@@ -295,6 +299,12 @@ private:
     addGram(x, layer.linear->query);
     Value mixed = sinter::buildLinearAttention(*this, x, layer, index, {start, count});
     return buildAttentionOutput(mixed, layer);
+  }
+
+  Value buildConvolutionMixer(Value x, const LayerSpec &layer, size_t index) {
+    addGram(x, layer.convolution->input);
+    return buildAttentionOutput(buildGatedConvolution(*this, x, layer, index, {start, count}),
+                                layer);
   }
 
   Value attend(Value query, Value key, Value value, const LayerSpec &layer) {
@@ -482,7 +492,8 @@ private:
       inner = buildGated(gate, buildLinear(x, layer.up));
     } else {
       setLocation(layer, layer.up.name);
-      inner = buildActivation(buildLinear(x, layer.up));
+      inner = buildLinear(x, layer.up);
+      inner = layer.xielu ? buildXielu(inner, *layer.xielu) : buildActivation(inner);
     }
     setLocation(layer, layer.down.name);
     addGram(inner, layer.down);
@@ -507,9 +518,10 @@ private:
 
   Value buildBlocks(Value hidden, const LayerSpec &layer, size_t index) {
     Value normal = buildNorm(hidden, layer.attentionNorm, layer);
-    Value mixed = layer.linear   ? buildLinearAttention(normal, layer, index)
-                  : layer.latent ? buildLatentAttention(normal, layer, index)
-                                 : buildAttention(normal, layer, index);
+    Value mixed = layer.linear        ? buildLinearAttention(normal, layer, index)
+                  : layer.convolution ? buildConvolutionMixer(normal, layer, index)
+                  : layer.latent      ? buildLatentAttention(normal, layer, index)
+                                      : buildAttention(normal, layer, index);
     if (spec.parallelResidual) {
       Value output = buildFeedForward(
           layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, hidden, layer);
@@ -551,6 +563,10 @@ private:
       graph.setLocation(spec.finalNorm->name);
       hidden = buildNorm(hidden, *spec.finalNorm);
     }
+    if (spec.headProjection) {
+      graph.setLocation(spec.headProjection->name);
+      hidden = buildLinear(hidden, *spec.headProjection);
+    }
     graph.setLocation(spec.head.name);
     return graph.scale(hidden, spec.logitScale);
   }
@@ -574,8 +590,8 @@ private:
     held = std::max(kFewestLogitRows, static_cast<int64_t>(llvm::bit_floor<uint64_t>(held)));
     loss.chunk = std::min(held, rows);
     Value weight = selectEntries(getParameter(ref.tensor, shape), ref, transposed ? 0 : 1);
-    Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.hiddenSize}),
-                                              weight, graph.reshape(targets, {rows}), loss);
+    Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.head.in}), weight,
+                                              graph.reshape(targets, {rows}), loss);
     graph.setLocation("loss");
     Value weighted =
         graph.mul(graph.sum(perToken), graph.getInput("loss_weight", {}, graph.getF32()));
@@ -687,9 +703,12 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
     return fail("config.json: key 'output_router_logits'",
                 "training with a loss of the router is not supported",
                 "set it, or router_aux_loss_coef, to false or 0");
-  if (spec.hasLinearAttention() && options.training.documentMask)
+  if (spec.hasConvolution() && options.training.documentMask)
     return fail("`document_mask`",
-                "the model's linear attention goes on over the end of a document", "leave it out");
+                std::string("the model's ") +
+                    (spec.hasLinearAttention() ? "linear attention goes" : "convolutions go") +
+                    " on over the end of a document",
+                "leave it out");
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry) &&
         getGramLayer(entry).value_or(spec.layers.size()) >= spec.layers.size())

@@ -57,7 +57,8 @@ struct GraphOptions {
 /// others have none; of those behind the last layer that has them, prefill computes the last valid
 /// row of each slot alone. Layers with linear attention have the states `recurrent.<layer>` [batch,
 /// value heads, key size, value size] and, of what their convolutions see of the tokens before,
-/// `q_window.<layer>`, `k_window.<layer>` and `v_window.<layer>` [batch, width - 1, channels].
+/// `q_window.<layer>`, `k_window.<layer>` and `v_window.<layer>` [batch, width - 1, channels];
+/// layers with a convolution `conv_window.<layer>`.
 /// prefill and decode draw the token by `temperature`, `top_k`, `top_p`, `min_p` [batch] and `seed`
 /// [batch, 2] (SampleOp), of logits l or, with penalties, of those of `penalty_factor` f and
 /// `penalty_offset` o [batch, vocab]: max(l, 0) / f + min(l, 0) * f - o. Everything is computed in

@@ -116,6 +116,13 @@ Value GraphBuilder::gelu(Value x, bool tanh) {
   return GeluOp::create(builder, location, x.getType(), x, tanh);
 }
 
+Value GraphBuilder::softplus(Value x) {
+  // relu(x) + log(1 + e^-|x|)
+  Value size = binary<MaximumOp>(x, unary<NegOp>(x));
+  Value tail = unary<ExpOp>(unary<NegOp>(size));
+  return add(unary<ReluOp>(x), unary<LogOp>(add(tail, splat(getType(x).getShape(), 1.0))));
+}
+
 Value GraphBuilder::softcap(Value x, double cap) {
   return SoftcapOp::create(builder, location, x.getType(), x, builder.getF64FloatAttr(cap));
 }

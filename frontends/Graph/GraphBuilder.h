@@ -72,6 +72,8 @@ public:
   mlir::Value whereFinite(mlir::Value test, mlir::Value value, mlir::Value otherwise);
   mlir::Value gelu(mlir::Value x, bool tanh);
   mlir::Value softcap(mlir::Value x, double cap);
+  /// log(1 + e^x), where nothing overflows.
+  mlir::Value softplus(mlir::Value x);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
   /// A tensor along new dimensions; dimension j becomes `dims[j]`.

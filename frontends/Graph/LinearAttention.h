@@ -1,14 +1,9 @@
 //===- LinearAttention.h - Layers that keep a matrix a head -----*- C++ -*-===//
 #pragma once
 
-#include "frontends/Graph/ModelParts.h"
+#include "frontends/Graph/Convolution.h"
 
 namespace sinter {
-
-/// Where a chunk of tokens stands in its sequence, `[batch]` each; null for whole sequences.
-struct ChunkPlace {
-  mlir::Value start, count;
-};
 
 /// A layer's linear attention up to its output product (ModelSpec.h), and its states.
 /// @param x f32 `[batch, tokens, hidden]`

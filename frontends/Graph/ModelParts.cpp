@@ -106,15 +106,39 @@ Value ModelParts::buildLinear(Value x, const LinearSpec &linear) {
 }
 
 Value ModelParts::getNormWeight(const NormSpec &norm) {
-  if (norm.weight.empty())
+  if (norm.weight.empty() && norm.weightsOfHeads.empty())
     return graph.splat({norm.size}, 1.0);
-  Value weight = graph.cast(getParameter(norm.weight, {norm.size}), graph.getF32());
-  return spec.normUnitOffset ? graph.add(weight, graph.splat({norm.size}, 1.0)) : weight;
+  SmallVector<int64_t, 2> shape = {norm.size};
+  if (norm.heads)
+    shape = {norm.heads, norm.size};
+  Value weight;
+  if (norm.weightsOfHeads.empty()) {
+    weight = getParameter(norm.weight, shape);
+  } else {
+    SmallVector<Value> rows;
+    for (const std::string &name : norm.weightsOfHeads)
+      rows.push_back(graph.reshape(getParameter(name, {norm.size}), {1, norm.size}));
+    weight = rows.size() == 1 ? rows.front() : graph.concat(rows, 0);
+  }
+  weight = graph.cast(weight, graph.getF32());
+  return spec.normUnitOffset ? graph.add(weight, graph.splat(shape, 1.0)) : weight;
 }
 
 Value ModelParts::buildNorm(Value x, const NormSpec &norm) {
+  return buildNorm(x, norm, spec.normKind);
+}
+
+Value ModelParts::buildNorm(Value x, const NormSpec &norm, NormKind kind) {
+  if (norm.heads) {
+    // Rows [..., heads, size] by factors of their own.
+    NormSpec plain = {.name = norm.name, .size = norm.size};
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
+    auto rank = static_cast<int64_t>(shape.size());
+    Value weight = graph.broadcast(getNormWeight(norm), shape, {rank - 2, rank - 1});
+    return graph.mul(buildNorm(x, plain, kind), weight);
+  }
   Value weight = getNormWeight(norm);
-  if (spec.normKind == NormKind::RmsNorm)
+  if (kind == NormKind::RmsNorm)
     return graph.rmsNorm(x, weight, spec.normEps);
   Value bias;
   if (!norm.bias.empty())
@@ -173,8 +197,26 @@ Value ModelParts::buildActivation(Value x) {
     Value positive = graph.unary<ReluOp>(x);
     return graph.mul(positive, positive);
   }
+  case Activation::Xielu:
+    llvm_unreachable("it has numbers of its layer: buildXielu");
   }
   llvm_unreachable("unknown activation");
+}
+
+Value ModelParts::buildXielu(Value x, const XieluSpec &xielu) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
+  auto getNumber = [&](const std::string &name) {
+    return graph.softplus(graph.cast(getParameter(name, {1}), graph.getF32()));
+  };
+  auto spread = [&](Value number) { return graph.broadcast(graph.reshape(number, {}), shape, {}); };
+  Value beta = graph.splat({1}, XieluSpec::beta);
+  Value zero = graph.splat(shape, 0.0);
+  Value above = graph.binary<MaximumOp>(x, zero), below = graph.binary<MinimumOp>(x, zero);
+  Value square = graph.mul(spread(getNumber(xielu.positive)), graph.mul(above, above));
+  Value rest = graph.binary<SubOp>(graph.unary<ExpOp>(below), graph.splat(shape, 1.0));
+  rest = graph.mul(spread(graph.add(getNumber(xielu.negative), beta)),
+                   graph.binary<SubOp>(rest, below));
+  return graph.add(graph.add(square, rest), graph.scale(x, XieluSpec::beta));
 }
 
 Value ModelParts::clamp(Value x, std::optional<double> low, double high) {

@@ -41,7 +41,7 @@ public:
   /// The format that a parameter is multiplied or looked up in, or null: numbers as they are.
   const IntegerFormat *findIntegerFormat(const std::string &name) const;
 
-  /// A norm's factor, f32 `[size]`.
+  /// A norm's factor, f32 `[size]`, or of one with a weight a head `[heads, size]`.
   mlir::Value getNormWeight(const NormSpec &norm);
 
   //===--------------------------------------------------------------------===//
@@ -52,6 +52,7 @@ public:
   mlir::Value buildLinear(mlir::Value x, const LinearSpec &linear);
   /// Rows `[..., size]` by the model's kind of norm.
   mlir::Value buildNorm(mlir::Value x, const NormSpec &norm);
+  mlir::Value buildNorm(mlir::Value x, const NormSpec &norm, NormKind kind);
   /// The same of a layer, or x where there is no norm.
   mlir::Value buildNorm(mlir::Value x, const std::optional<NormSpec> &norm, const LayerSpec &layer);
   /// Rows of a table `[rows, width]` behind its first `offset`, in f32.
@@ -59,6 +60,7 @@ public:
                           int64_t offset, std::optional<int64_t> padding);
   /// What is between the products of an MLP without a gate.
   mlir::Value buildActivation(mlir::Value x);
+  mlir::Value buildXielu(mlir::Value x, const XieluSpec &xielu);
   /// What is between the products of an MLP with one: the gate's activation times `up`.
   mlir::Value buildGated(mlir::Value gate, mlir::Value up);
 

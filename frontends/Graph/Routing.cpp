@@ -26,7 +26,7 @@ public:
     if (routing.normalizes) {
       Value sum = graph.sum(weights);
       if (routing.usesSigmoid) // all of which may be zero
-        sum = graph.add(sum, graph.splat({tokens}, 1e-20));
+        sum = graph.add(sum, graph.splat({tokens}, routing.sumOffset));
       weights = graph.binary<DivOp>(weights, graph.broadcast(sum, {tokens, chosen}, {0}));
     }
     return {graph.scale(weights, routing.scale), ids};

@@ -20,8 +20,13 @@ public:
   void addNorm(const std::optional<NormSpec> &norm) {
     if (!norm)
       return;
-    if (!norm->weight.empty())
-      add(norm->weight, {norm->size}, {spec.normUnitOffset ? 0.0 : 1.0, 0});
+    Initializer one = {spec.normUnitOffset ? 0.0 : 1.0, 0};
+    if (!norm->weight.empty() && norm->heads)
+      add(norm->weight, {norm->heads, norm->size}, one);
+    else if (!norm->weight.empty())
+      add(norm->weight, {norm->size}, one);
+    for (const std::string &weight : norm->weightsOfHeads)
+      add(weight, {norm->size}, one);
     if (!norm->bias.empty())
       add(norm->bias, {norm->size}, {});
   }
@@ -70,11 +75,23 @@ void addLinearAttention(ParameterList &list, const ModelSpec &spec,
   list.add(linear.norm.weight, {linear.norm.size}, {1, 0});
 }
 
+void addConvolution(ParameterList &list, const ModelSpec &spec,
+                    const ConvolutionSpec &convolution) {
+  for (const LinearSpec *part : {&convolution.input, &convolution.gate, &convolution.value})
+    list.addLinear(*part);
+  list.add(convolution.weight, {convolution.input.out, 1, spec.convolutionWidth},
+           {0, spec.initializerRange});
+  if (!convolution.bias.empty())
+    list.add(convolution.bias, {convolution.input.out}, {});
+}
+
 } // namespace
 
 std::vector<ParameterInfo> ModelSpec::getParameters() const {
   ParameterList list(*this);
-  list.add(embedding, {vocabSize, hiddenSize}, {0, initializerRange});
+  list.add(embedding, {vocabSize, getEmbeddingSize()}, {0, initializerRange});
+  if (embeddingProjection)
+    list.addLinear(*embeddingProjection);
   if (positions == PositionKind::Learned)
     list.add(positionEmbedding, {maxPositions + positionOffset, hiddenSize}, {0, initializerRange});
   list.addNorm(embeddingNorm);
@@ -88,6 +105,8 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
     list.addNorm(layer.attentionNorm);
     if (layer.linear) {
       addLinearAttention(list, *this, *layer.linear);
+    } else if (layer.convolution) {
+      addConvolution(list, *this, *layer.convolution);
     } else if (layer.latent) {
       if (layer.latent->queryDown)
         list.addLinear(*layer.latent->queryDown);
@@ -134,6 +153,9 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       list.addLinear(*layer.gate);
     if (layer.hasMlp()) {
       list.addLinear(layer.up);
+      if (layer.xielu)
+        for (const std::string &number : {layer.xielu->positive, layer.xielu->negative})
+          list.add(number, {1}, {});
       list.addLinear(layer.down, true);
     }
     list.addNorm(layer.mlpPostNorm);
@@ -146,6 +168,8 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       list.add(layer.scale, {1}, {1, 0}, /*isFixed=*/true);
   }
   list.addNorm(finalNorm);
+  if (headProjection)
+    list.addLinear(*headProjection);
   list.addLinear(head);
   return std::move(list.parameters);
 }
@@ -177,6 +201,9 @@ std::vector<const LinearSpec *> LayerSpec::getLinears() const {
   if (linear)
     for (const LinearSpec *part : {&linear->query, &linear->key, &linear->value, &linear->gate,
                                    &linear->beta, &linear->decay})
+      add(*part);
+  if (convolution)
+    for (const LinearSpec *part : {&convolution->input, &convolution->gate, &convolution->value})
       add(*part);
   if (attentionGate)
     add(*attentionGate);
@@ -213,6 +240,12 @@ bool ModelSpec::hasExperts() const {
 bool ModelSpec::hasLinearAttention() const {
   return std::any_of(layers.begin(), layers.end(),
                      [](const LayerSpec &layer) { return layer.linear.has_value(); });
+}
+
+bool ModelSpec::hasConvolution() const {
+  return std::any_of(layers.begin(), layers.end(), [](const LayerSpec &layer) {
+    return layer.linear.has_value() || layer.convolution.has_value();
+  });
 }
 
 bool ModelSpec::hasSlidingWindow() const {

@@ -23,7 +23,8 @@
 // with p the softmax, or the sigmoids, of router(x), normalized over the chosen ones if the model
 // says so (RoutingSpec). With latent attention (LatentAttentionSpec) keys and values are products
 // of a vector a token that is shorter than all of them, and so is what a cache keeps. With linear
-// attention (LinearAttentionSpec) a layer keeps a matrix a head, however many tokens there were.
+// attention (LinearAttentionSpec) a layer keeps a matrix a head, however many tokens there were;
+// with a convolution in attention's place (ConvolutionSpec) the last few tokens.
 // Where layers have inputs of their own (LayerInputsSpec), each ends with
 //
 //   h = h + norm(projection(activation(gate(h)) * input));   h = scale * h
@@ -44,10 +45,12 @@
 
 namespace sinter {
 
-enum class Activation { Gelu, GeluTanh, Silu, Relu, Relu2 };
+enum class Activation { Gelu, GeluTanh, Silu, Relu, Relu2, Xielu };
 enum class NormKind { LayerNorm, RmsNorm };
 enum class NormPlace { Pre, Output, PrePost, Post };
 enum class PositionKind { None, Learned, Rotary, Alibi };
+/// What lets a layer's tokens see others.
+enum class MixerKind { Attention, LinearAttention, Convolution };
 
 /// Where the rows of a logical weight [out, in] (or of a bias [out]) lie in a checkpoint tensor.
 /// The tensor's output dimension, of `tensorOut` entries, may be shared by several weights: entry
@@ -87,10 +90,12 @@ struct LinearSpec {
 
 /// A norm's parameters; kind, epsilon and unit offset are the model's.
 struct NormSpec {
-  std::string name;   ///< within its layer, for locations: "input_layernorm"
-  std::string weight; ///< the tensor, [size], or empty: a factor of 1
-  std::string bias;   ///< the tensor, [size], or empty
+  std::string name;        ///< within its layer, for locations: "input_layernorm"
+  std::string weight = {}; ///< the tensor, [size], or empty: a factor of 1
+  std::string bias = {};   ///< the tensor, [size], or empty
   int64_t size = 0;
+  int64_t heads = 0; ///< that have weights of their own: `weight` is [heads, size]; 0: all have one
+  std::vector<std::string> weightsOfHeads = {}; ///< tensors [size] of a head each, if not in one
 };
 
 /// How a router chooses, with s = softmax(router(x)) or sigmoid(router(x)): of s + bias the k
@@ -98,8 +103,9 @@ struct NormSpec {
 struct RoutingSpec {
   enum class GroupScore { Largest, TwoLargest }; ///< of s + bias; the sum of two
   bool usesSigmoid = false;
-  bool normalizes = false; ///< the chosen ones' weights add up to 1 ...
-  double scale = 1;        ///< ... or to this
+  bool normalizes = false;  ///< the chosen ones' weights add up to 1 ...
+  double sumOffset = 1e-20; ///< of sigmoids, is added to the sum that they are divided by
+  double scale = 1;         ///< ... or to this
   bool hasBias = false;
   int64_t groups = 1, groupsPerToken = 1;
   GroupScore groupScore = GroupScore::Largest;
@@ -180,6 +186,25 @@ struct LinearAttentionSpec {
   NormSpec norm; ///< of a value head; its factor is the weight, whatever the model's others are
 };
 
+/// A short convolution between two gates (LFM2: Liquid AI, "LFM2 Technical Report", 2025):
+///
+///   y = output(gate(x)) * convolution(input(x) * value(x)))         each channel by itself
+struct ConvolutionSpec {
+  LinearSpec input, gate, value;
+  std::string weight; ///< the tensor [channels, 1, width]
+  std::string bias;   ///< the tensor [channels], or empty
+};
+
+/// The numbers of an activation that is trained (Huang et al., "Deriving Activation Functions Using
+/// Integration", 2024): with p = softplus(positive), n = beta + softplus(negative),
+///
+///   xielu(x) = p x^2 + beta x                         where x > 0
+///            = n (e^x - 1 - x) + beta x               elsewhere
+struct XieluSpec {
+  std::string positive, negative; ///< tensors [1]
+  static constexpr double beta = 0.5;
+};
+
 struct LayerSpec {
   std::string path;           ///< "model.layers.3", for locations
   int64_t parameterGroup = 0; ///< layers of one group use the same tensors
@@ -198,21 +223,27 @@ struct LayerSpec {
   LinearSpec query, key, value, output;
   /// The tensor of a score a head that takes a part of the weights and gives nothing, or empty.
   std::string sinks;
-  std::optional<LatentAttentionSpec> latent; ///< in place of key and value
-  bool isLinear = false;                     ///< has linear attention ...
-  std::optional<LinearAttentionSpec> linear; ///< ... in place of query, key and value
-  std::optional<LinearSpec> attentionGate;   ///< what heads give is scaled by its sigmoid
-  /// RMS norms before positions: over each head, or over all of them where that is their size.
+  std::optional<LatentAttentionSpec> latent;  ///< in place of key and value
+  MixerKind mixer = MixerKind::Attention;     ///< in place of query, key and value ...
+  std::optional<LinearAttentionSpec> linear;  ///< ... linear attention
+  std::optional<ConvolutionSpec> convolution; ///< ... or a convolution
+  std::optional<LinearSpec> attentionGate;    ///< what heads give is scaled by its sigmoid
+  /// Norms before positions, of the model's headNormKind: over each head, or over all of them where
+  /// that is their size.
   std::optional<NormSpec> queryNorm, keyNorm;
   std::optional<NormSpec> valueNorm; ///< likewise an RMS norm over each head
   std::optional<NormSpec> mlpNorm;   ///< empty where parallel residuals share one norm
   std::optional<NormSpec> mlpPostNorm;
   std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
   LinearSpec up, down;            ///< mlp(x) = down(activation(up(x)))
+  std::optional<XieluSpec> xielu; ///< of the activation, where it is that
   bool isSparse = false;          ///< has experts; gate, up and down are the shared one's, if any
   std::optional<ExpertsSpec> experts;
   std::optional<LayerInputSpec> input;
   std::string scale; ///< the tensor [1] by which all is multiplied, which is not trained, or empty
+
+  bool isLinear() const { return mixer == MixerKind::LinearAttention; }
+  bool isConvolution() const { return mixer == MixerKind::Convolution; }
 
   /// Whether there are gate, up and down: layers with experts may have none beside them.
   bool hasMlp() const { return up.out != 0; }
@@ -246,8 +277,9 @@ struct ModelSpec {
   double latentNormEps = 1e-6; ///< of the norms of latent vectors
   /// Linear attention: heads, their widths, and the tokens that a convolution sees.
   int64_t linearKeyHeads = 0, linearValueHeads = 0, linearKeySize = 0, linearValueSize = 0;
-  int64_t convolutionWidth = 0;
-  bool gatesHeads = false; ///< layers of the spec's own form have an attentionGate
+  int64_t convolutionWidth = 0; ///< ... or a convolution that is the mixer
+  bool convolutionBias = false; ///< of the latter, and of its products
+  bool gatesHeads = false;      ///< layers of the spec's own form have an attentionGate
   int64_t maxPositions = 0;
 
   Activation activation = Activation::Silu;
@@ -271,11 +303,13 @@ struct ModelSpec {
   bool normWeights = true;     ///< false: it is 1
   bool normsEmbedding = false; ///< the layers begin with a norm of the embedding
   bool parallelResidual = false;
-  bool sharedParallelNorm = false; ///< one norm feeds attention and MLP
-  bool valueNorm = false;          ///< RMS norms of V, without weights
-  bool queryKeyNorm = false;       ///< RMS norms of Q and K ...
-  bool wholeQueryKeyNorm = false;  ///< ... over all heads instead of each
-  bool normsRotatedHeads = false;  ///< ... behind their rotation instead of before it
+  bool sharedParallelNorm = false;           ///< one norm feeds attention and MLP
+  bool valueNorm = false;                    ///< RMS norms of V, without weights
+  bool queryKeyNorm = false;                 ///< norms of Q and K ...
+  NormKind headNormKind = NormKind::RmsNorm; ///< ... of this kind, with `normEps`
+  bool headNormWeights = false;              ///< ... and a weight a head
+  bool wholeQueryKeyNorm = false;            ///< ... over all heads instead of each
+  bool normsRotatedHeads = false;            ///< ... behind their rotation instead of before it
 
   bool qkvBias = false, outputBias = false, mlpBias = false, headBias = false;
 
@@ -287,6 +321,9 @@ struct ModelSpec {
   std::vector<float> alibiSlopes; ///< of the heads, where Alibi
 
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
+  /// Of embeddings of another width than layers have, and back to it before the head.
+  int64_t embeddingSize = 0; ///< 0: hiddenSize
+  std::optional<LinearSpec> embeddingProjection, headProjection;
   bool layerScales = false;    ///< layers have scales
   bool attentionSinks = false; ///< a score a head more, of no key
   double clipQkv = 0; ///< Q, K and V, normed, stay within [-clipQkv, clipQkv]; 0: they do not
@@ -312,6 +349,8 @@ struct ModelSpec {
   std::vector<std::string> surplusEndings;
   /// The same, whole layers: name beginnings.
   std::vector<std::string> surplusBeginnings;
+
+  int64_t getEmbeddingSize() const { return embeddingSize ? embeddingSize : hiddenSize; }
 
   /// The sizes of a layer.
   int64_t getHeadDim(const LayerSpec &layer) const {
@@ -339,6 +378,10 @@ struct ModelSpec {
 
   /// True where any layer has linear attention.
   bool hasLinearAttention() const;
+
+  /// True where any layer sees other tokens by a convolution, of its own or before linear
+  /// attention.
+  bool hasConvolution() const;
 
   /// True where any layer sees less than everything before it.
   bool hasSlidingWindow() const;

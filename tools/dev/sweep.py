@@ -62,7 +62,8 @@ def draw_model(draw):
     if not keys["tie_word_embeddings"]:
         keys["lm_head_bias"] = draw.random() < 0.3
     if keys["use_qk_norm"]:
-        keys["qk_norm_over"] = draw.choice(["head", "all_heads"])
+        keys["qk_norm_over"] = draw.choice(["head", "all_heads", "own_heads"])
+        keys["qk_norm_type"] = draw.choice(["rms_norm", "rms_norm", "layer_norm"])
     positions = draw.choice(["rotary", "rotary", "rotary", "learned", "alibi", "none"])
     keys["position_embedding_type"] = positions
     if positions == "rotary":
@@ -109,7 +110,7 @@ def draw_model(draw):
         keys["expert_scale_place"] = draw.choice(["output", "input"])
     if draw.random() < 0.15:
         for key in ("head_dim", "num_key_value_heads", "use_qk_norm", "qk_norm_over",
-                    "qk_norm_place", "position_embedding_type", "rope_theta", "no_rope_layers",
+                    "qk_norm_type", "qk_norm_place", "position_embedding_type", "rope_theta", "no_rope_layers",
                     "partial_rotary_factor", "query_growth", "query_growth_length"):
             keys.pop(key, None)
         keys |= {"kv_lora_rank": draw.choice([8, 12, 24]), "qk_nope_head_dim": draw.choice([6, 8]),
@@ -131,7 +132,29 @@ def draw_model(draw):
         draw_layer_kinds(draw, keys, positions)
     if "kv_lora_rank" not in keys and draw.random() < 0.4:
         draw_linear_attention(draw, keys)
+    if "kv_lora_rank" not in keys and draw.random() < 0.2:
+        draw_convolutions(draw, keys)
+    if draw.random() < 0.1:
+        keys["embedding_size"] = draw.choice([16, 20, 33])
+    others = "linear_attention" in keys.get("layer_types", []) or "num_experts" in keys
+    if not others and "hidden_size_per_layer_input" not in keys and draw.random() < 0.1:
+        keys["mlp_type"] = "xielu"
     return keys
+
+
+def draw_convolutions(draw, keys):
+    """Some layers with a convolution in attention's place."""
+    if keys.get("num_kv_shared_layers") or "share_layers" in keys:
+        return
+    types = keys.get("layer_types", ["full_attention"] * keys["num_hidden_layers"])
+    types = [draw.choice([kind, "convolution"]) for kind in types]
+    if "convolution" not in types:
+        return
+    keys |= {"layer_types": types, "conv_bias": draw.random() < 0.3}
+    keys.setdefault("linear_conv_kernel_dim", draw.choice([1, 2, 3, 4]))
+    if "linear_attention" not in types:
+        for key in [key for key in keys if key.startswith("linear_") and "conv" not in key]:
+            keys.pop(key)
 
 
 def draw_linear_attention(draw, keys):

@@ -1,6 +1,6 @@
 // Command R and R7B: parallel residuals of one layer norm without a bias, rotary positions of
-// neighbouring components, scaled logits; R7B has a window in three of four layers, and positions
-// in these alone.
+// neighbouring components, scaled logits; R+ has norms of Q and K with a weight a head; R7B has a
+// window in three of four layers, and positions in these alone.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -20,7 +20,8 @@ void cohereReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.parallelResidual = spec.sharedParallelNorm = true;
   spec.logitScale = config.positive("logit_scale", 0.0625);
   spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
-  config.requireFlag("use_qk_norm", false);
+  spec.queryKeyNorm = spec.headNormWeights = config.flag("use_qk_norm", false);
+  spec.headNormKind = NormKind::LayerNorm;
   config.ignore({"model_max_length"}); // of the tokenizer
 }
 
@@ -31,10 +32,13 @@ void cohereNameTensors(ModelSpec &spec) {
     layer.attentionNorm->bias.clear();
     layer.mlpNorm = std::nullopt;
   }
+  if (spec.queryKeyNorm)
+    nameHeadNorms(spec);
 }
 
 void cohere2ReadConfig(ConfigReader &config, ModelSpec &spec) {
   cohereReadConfig(config, spec);
+  config.requireFlag("use_qk_norm", false);
   std::optional<int64_t> window = config.optionalSize("sliding_window");
   if (!config.present("sliding_window"))
     window = 4096;

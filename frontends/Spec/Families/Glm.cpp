@@ -1,6 +1,7 @@
 // GLM: Llama with partial rotary positions of neighbouring components, gate and up in one tensor;
 // GLM-4 (of 2025) has norms before and after each block. GLM-4.5 has DeepSeek-V3's experts and
-// pairs that are half of what is rotated apart.
+// pairs that are half of what is rotated apart; Solar Open has such experts in all layers, and
+// heads that are rotated whole.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -49,6 +50,25 @@ void glm4MoeNameTensors(ModelSpec &spec) {
   nameDeepSeekExperts(spec);
   if (spec.queryKeyNorm)
     nameHeadNorms(spec);
+}
+
+void solarOpenReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readLlama(config, spec,
+            {.positions = 131072,
+             .kvHeads = 8,
+             .headDim = 128,
+             .partial = 1,
+             .theta = 1e6,
+             .mlpSize = 1280});
+  spec.qkvBias = config.flag("attention_bias", false);
+  config.requireFlag("use_qk_norm", false);
+  readDeepSeekExperts(config, spec, {.count = 128, .perToken = 8, .size = 1280, .shared = 1});
+  useSigmoidRouting(config, spec, true);
+}
+
+void solarOpenNameTensors(ModelSpec &spec) {
+  nameLlamaTensors(spec);
+  nameDeepSeekExperts(spec);
 }
 
 } // namespace sinter

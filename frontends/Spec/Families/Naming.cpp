@@ -46,9 +46,12 @@ void nameGptTensors(ModelSpec &spec) {
 
 void nameHeadNorms(ModelSpec &spec, const char *query, const char *key) {
   for (LayerSpec &layer : spec.layers) {
+    if (layer.mixer != MixerKind::Attention)
+      continue;
     auto named = [&](const std::string &name, int64_t heads) {
       return NormSpec{name, layer.path + "." + name + ".weight", "",
-                      (spec.wholeQueryKeyNorm ? heads : 1) * spec.getHeadDim(layer)};
+                      (spec.wholeQueryKeyNorm ? heads : 1) * spec.getHeadDim(layer),
+                      spec.headNormWeights ? heads : 0};
     };
     layer.queryNorm = named(query, spec.heads);
     if (!layer.cacheOf)
@@ -233,7 +236,7 @@ void nameLayerInput(const ModelSpec &spec, LayerSpec &layer, const std::string &
 }
 
 void nameHead(ModelSpec &spec, const std::string &stem, bool bias) {
-  spec.head = linear(stem, stem, spec.hiddenSize, spec.vocabSize, bias);
+  spec.head = linear(stem, stem, spec.getEmbeddingSize(), spec.vocabSize, bias);
   if (spec.tiedEmbeddings) {
     spec.head.weight.tensor = spec.embedding;
     spec.surplusEndings.push_back(stem + ".weight");

@@ -1,5 +1,5 @@
 // OPT: learned positions behind two rows that are not used, layer norms before each block, or after
-// it (350M), biases everywhere.
+// it (350M, whose embeddings are narrower than its layers), biases everywhere.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -15,8 +15,8 @@ void optReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.maxPositions = config.size("max_position_embeddings", 2048);
   spec.positions = PositionKind::Learned;
   spec.positionOffset = 2;
-  if (config.size("word_embed_proj_dim", spec.hiddenSize) != spec.hiddenSize)
-    config.mistake("word_embed_proj_dim", "embeddings of another width are not supported", "");
+  if (int64_t size = config.size("word_embed_proj_dim", spec.hiddenSize); size != spec.hiddenSize)
+    spec.embeddingSize = size;
   bool isBefore = config.flag("do_layer_norm_before", true);
   spec.normPlace = isBefore ? NormPlace::Pre : NormPlace::Post;
   spec.normKind = NormKind::LayerNorm;
@@ -44,8 +44,15 @@ void optNameTensors(ModelSpec &spec) {
   if (isBefore)
     spec.finalNorm = norm(spec, "model.decoder.final_layer_norm", "model.decoder.final_layer_norm",
                           spec.hiddenSize);
-  nameHead(spec, "lm_head");
   int64_t hidden = spec.hiddenSize;
+  if (spec.embeddingSize) {
+    auto project = [&](const std::string &name, int64_t in, int64_t out) {
+      return linear(name, name, in, out, false);
+    };
+    spec.embeddingProjection = project("model.decoder.project_in", spec.embeddingSize, hidden);
+    spec.headProjection = project("model.decoder.project_out", hidden, spec.embeddingSize);
+  }
+  nameHead(spec, "lm_head");
   for (LayerSpec &layer : spec.layers) {
     layer.path = "model.decoder.layers." + std::to_string(&layer - spec.layers.data());
     auto named = [&](const char *name, int64_t in, int64_t out) {

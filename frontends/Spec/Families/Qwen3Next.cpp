@@ -23,8 +23,8 @@ void readLinearLayers(ConfigReader &config, ModelSpec &spec) {
     if (types && (*types)[i] != "linear_attention" && (*types)[i] != "full_attention")
       config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
                      "use 'linear_attention' or 'full_attention'");
-    spec.layers[i].isLinear =
-        types ? (*types)[i] == "linear_attention" : (static_cast<int64_t>(i) + 1) % interval != 0;
+    if (types ? (*types)[i] == "linear_attention" : (static_cast<int64_t>(i) + 1) % interval != 0)
+      spec.layers[i].mixer = MixerKind::LinearAttention;
   }
 }
 
@@ -61,7 +61,7 @@ void nameHybrid(ModelSpec &spec, void (*nameProjections)(const ModelSpec &, cons
   spec.surplusBeginnings.push_back("mtp.");
   int64_t hidden = spec.hiddenSize, heads = spec.heads, width = spec.headDim;
   for (LayerSpec &layer : spec.layers) {
-    if (!layer.isLinear) {
+    if (!layer.isLinear()) {
       auto part = [&](const char *name, int64_t begin) {
         WeightRef ref{.tensorOut = 2 * heads * width,
                       .begin = begin,
@@ -76,7 +76,6 @@ void nameHybrid(ModelSpec &spec, void (*nameProjections)(const ModelSpec &, cons
     }
     std::string stem = layer.path + ".linear_attn";
     layer.query = layer.key = layer.value = {};
-    layer.queryNorm = layer.keyNorm = std::nullopt;
     layer.output = linear("linear_attn.out_proj", stem + ".out_proj",
                           spec.linearValueHeads * spec.linearValueSize, hidden, false);
     LinearAttentionSpec &linear = layer.linear.emplace();

@@ -145,7 +145,8 @@ void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t
   for (size_t i = 0; i < spec.layers.size(); ++i) {
     bool sliding = types ? (*types)[i] == "sliding_attention"
                          : isSliding(spec, static_cast<int64_t>(i), argument);
-    if (types && !sliding && !spec.layers[i].isLinear && (*types)[i] != "full_attention")
+    if (types && !sliding && spec.layers[i].mixer == MixerKind::Attention &&
+        (*types)[i] != "full_attention")
       config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
                      "use 'full_attention' or 'sliding_attention'");
     if (sliding && !window)

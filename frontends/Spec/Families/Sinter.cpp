@@ -51,26 +51,31 @@
 //   no_rope_layers               a list of 0 for layers without positions, 1 for others (rotary)
 //   rope_interleave              default false: pairs are (i, i + width / 2)
 //   position_offset              learned positions: row of position 0, default 0
-//   layer_types, sliding_window  per layer "full_attention" (default), "sliding_attention" or
-//                                "linear_attention", which has
+//   layer_types, sliding_window  per layer "full_attention" (default), "sliding_attention",
+//                                "convolution" or "linear_attention", which has
 //   linear_num_key_heads         default num_attention_heads
 //   linear_num_value_heads       default linear_num_key_heads
 //   linear_key_head_dim          default hidden_size / num_attention_heads
 //   linear_value_head_dim        default linear_key_head_dim
-//   linear_conv_kernel_dim       default 4; the tokens that a convolution sees
+//   linear_conv_kernel_dim       default 4; the tokens that a convolution sees, of linear attention
+//                                or, in layers of the type "convolution", in attention's place
+//   conv_bias                    default false; of such convolutions and their products
 //   attn_output_gate             default false; true: what heads of attention give is scaled by the
 //                                sigmoid of a product of the input
 //   query_growth                 default 0; rotated queries are scaled by their position: by
 //   query_growth_length          1 + growth * log(1 + floor(position / length)), of whole heads
 //   attention_sinks              default false; true: a score a head that takes part of the weights
 //   value_norm                   default false; true: RMS norms of each head of V, without weights
-//   use_qk_norm                  default false; true: RMS norms of Q and K
-//   qk_norm_over                 "head" (default): of each head; "all_heads"
+//   use_qk_norm                  default false; true: norms of Q and K
+//   qk_norm_type                 "rms_norm" (default), "layer_norm"
+//   qk_norm_over                 "head" (default): of each head; "all_heads"; "own_heads": of each
+//                                head, with a weight for each
 //   qk_norm_place                "before_rotary" (default), "behind_rotary"
 //   clip_qkv                     default none; Q, K and V stay within [-clip_qkv, clip_qkv], behind
 //                                norms before rotary positions
 //   query_pre_attn_scalar        scores are divided by its root; default head_dim
 //   attn_logit_softcapping, final_logit_softcapping   default none
+//   embedding_size               default hidden_size; another: products lead to layers, and back
 //   embedding_multiplier, residual_multiplier, logit_scale   default 1
 //   attention_bias, attention_output_bias, mlp_bias, lm_head_bias   default false;
 //                                attention_output_bias defaults to attention_bias
@@ -86,7 +91,8 @@
 //   embed_norm.weight                              (embedding_norm)
 //   layers.N.attn_norm.weight                      (all placements but "output" and "post")
 //   layers.N.attn.{q_proj,k_proj,v_proj,o_proj}.weight
-//   layers.N.attn.{q_norm,k_norm}.weight           (use_qk_norm)
+//   layers.N.attn.{q_norm,k_norm}.weight           (use_qk_norm; of "own_heads" [heads, head_dim])
+//   layers.N.attn.{q_norm,k_norm}.bias             (layer norms of the others)
 //   layers.N.attn.sinks                            (attention_sinks)
 //   layers.N.attn.{q_down,q_down_norm,q_up}.weight in place of q_proj (q_lora_rank)
 //   layers.N.attn.{kv_down,kv_norm,kv_up}.weight   in place of k_proj, v_proj (kv_lora_rank)
@@ -94,9 +100,12 @@
 //   layers.N.attn.{beta_proj,decay_proj,norm}.weight, layers.N.attn.{log_decay,decay_bias}
 //   layers.N.attn.conv1d.weight                    (linear attention; conv1d is of the channels of
 //                                                  q_proj, k_proj, v_proj: [all, 1, kernel])
+//   layers.N.conv.{in_proj,gate_proj,value_proj,out_proj}.weight, layers.N.conv.conv1d.weight
+//                                                  (convolutions; conv1d: [hidden, 1, kernel])
 //   layers.N.attn_post_norm.weight                 (all placements but "pre")
 //   layers.N.mlp_norm.weight, layers.N.mlp_post_norm.weight   (likewise)
 //   layers.N.mlp.{gate_proj,up_proj,down_proj}.weight         (gate_proj: gated types)
+//   layers.N.mlp.{positive,negative}               (xielu)
 //   layers.N.moe.router_bias                       (router_bias)
 //   layers.N.moe.{norm,post_norm,shared_post_norm}.weight     (expert_norms)
 //   layers.N.moe.router_norm.weight, layers.N.moe.expert_scales
@@ -105,6 +114,7 @@
 //   layers.N.scale                                 (layer_scales; it is not trained)
 //   layers.N.moe.router.weight, layers.N.moe.experts.E.{gate_proj,up_proj,down_proj}.weight
 //   layers.N.moe.shared.{gate_proj,up_proj,down_proj}.weight, layers.N.moe.shared_gate.weight
+//   embed_proj.weight, head_proj.weight            (embedding_size)
 //   norm.weight                                    (all placements but "post")
 //   lm_head.weight                                 (untied)
 // clang-format on
@@ -117,12 +127,14 @@ namespace sinter {
 namespace {
 
 void readMlp(ConfigReader &config, ModelSpec &spec) {
-  size_t type = config.choice(
-      "mlp_type",
-      {"swiglu", "geglu", "geglu_tanh", "reglu", "gelu", "gelu_tanh", "relu", "relu2", "silu"}, 0);
+  size_t type = config.choice("mlp_type",
+                              {"swiglu", "geglu", "geglu_tanh", "reglu", "gelu", "gelu_tanh",
+                               "relu", "relu2", "silu", "xielu"},
+                              0);
   constexpr Activation activations[] = {Activation::Silu, Activation::Gelu,  Activation::GeluTanh,
                                         Activation::Relu, Activation::Gelu,  Activation::GeluTanh,
-                                        Activation::Relu, Activation::Relu2, Activation::Silu};
+                                        Activation::Relu, Activation::Relu2, Activation::Silu,
+                                        Activation::Xielu};
   spec.activation = activations[type];
   spec.gatedMlp = type < 4;
 }
@@ -203,9 +215,12 @@ void readLatent(ConfigReader &config, ModelSpec &spec) {
   config.choice("position_embedding_type", {"rotary"}, 0);
   config.requireFlag("use_qk_norm", false);
   config.requireFlag("attn_output_gate", false);
-  if (std::ranges::any_of(spec.layers, &LayerSpec::isLinear))
-    config.mistake("layer_types", "'linear_attention' is not supported beside latent attention",
-                   "leave kv_lora_rank out");
+  for (const LayerSpec &layer : spec.layers)
+    if (layer.mixer != MixerKind::Attention)
+      return config.mistake("layer_types",
+                            std::string(layer.isLinear() ? "'linear_attention'" : "'convolution'") +
+                                " is not supported beside latent attention",
+                            "leave kv_lora_rank out");
 }
 
 void readPositions(ConfigReader &config, ModelSpec &spec) {
@@ -235,29 +250,43 @@ void readHeads(ConfigReader &config, ModelSpec &spec) {
     layer.queryScale = 1 / std::sqrt(scalar.value_or(double(spec.getHeadDim(layer))));
   spec.valueNorm = config.flag("value_norm", false);
   spec.queryKeyNorm = config.flag("use_qk_norm", false);
-  spec.wholeQueryKeyNorm = config.choice("qk_norm_over", {"head", "all_heads"}, 0) == 1;
+  size_t over = config.choice("qk_norm_over", {"head", "all_heads", "own_heads"}, 0);
+  spec.wholeQueryKeyNorm = over == 1;
+  spec.headNormWeights = over == 2;
+  if (config.choice("qk_norm_type", {"rms_norm", "layer_norm"}, 0) == 1)
+    spec.headNormKind = NormKind::LayerNorm;
   spec.normsRotatedHeads =
       config.choice("qk_norm_place", {"before_rotary", "behind_rotary"}, 0) == 1;
   spec.clipQkv = config.positive("clip_qkv", 0);
 }
 
-/// Which layers of layer_types have linear attention.
-void markLinearLayers(ConfigReader &config, ModelSpec &spec) {
+/// Which layers of layer_types have no attention.
+void readMixers(ConfigReader &config, ModelSpec &spec) {
   std::vector<std::string> types = config.texts("layer_types").value_or(std::vector<std::string>());
   for (size_t i = 0; i < std::min(types.size(), spec.layers.size()); ++i)
-    spec.layers[i].isLinear = types[i] == "linear_attention";
+    spec.layers[i].mixer = types[i] == "linear_attention" ? MixerKind::LinearAttention
+                           : types[i] == "convolution"    ? MixerKind::Convolution
+                                                          : MixerKind::Attention;
 }
 
-/// Their heads, once it is known what other layers have.
-void readLinearAttention(ConfigReader &config, ModelSpec &spec) {
-  if (std::ranges::none_of(spec.layers, &LayerSpec::isLinear))
-    return;
-  readLinearHeads(config, spec, {.keyHeads = spec.heads, .keySize = spec.hiddenSize / spec.heads});
+/// Sizes of layers without attention, once it is known what others have.
+void readOtherMixers(ConfigReader &config, ModelSpec &spec) {
+  bool isLinear = std::ranges::any_of(spec.layers, &LayerSpec::isLinear),
+       isConvolution = std::ranges::any_of(spec.layers, &LayerSpec::isConvolution);
+  if (isLinear)
+    readLinearHeads(config, spec,
+                    {.keyHeads = spec.heads, .keySize = spec.hiddenSize / spec.heads});
+  else if (isConvolution)
+    spec.convolutionWidth = config.size("linear_conv_kernel_dim", 4);
+  if (isConvolution)
+    spec.convolutionBias = config.flag("conv_bias", false);
   for (LayerSpec &layer : spec.layers) {
-    if (layer.cacheOf)
+    if (layer.cacheOf && (isLinear || isConvolution))
       return config.mistake("num_kv_shared_layers",
-                            "layers with linear attention have no keys and values to share", "");
-    if (layer.isLinear)
+                            "layers with linear attention or a convolution have no keys and values "
+                            "to share",
+                            "");
+    if (layer.mixer != MixerKind::Attention)
       layer.valuesAreKeys = false;
   }
 }
@@ -308,7 +337,7 @@ void checkSharing(ConfigReader &config, const ModelSpec &spec) {
                      "layers " + std::to_string(first - spec.layers.begin()) + " and " +
                          std::to_string(&layer - spec.layers.data()) + " are of different sizes",
                      "");
-    else if (layer.isLinear != first->isLinear)
+    else if (layer.mixer != first->mixer)
       config.mistake("share_layers",
                      "layers " + std::to_string(first - spec.layers.begin()) + " and " +
                          std::to_string(&layer - spec.layers.data()) + " are of different types",
@@ -335,6 +364,19 @@ void nameLinearAttention(ModelSpec &spec, LayerSpec &layer, const std::string &s
   layer.output = linear("attn.o_proj", stem + "attn.o_proj", values, hidden, spec.outputBias);
 }
 
+void nameConvolution(ModelSpec &spec, LayerSpec &layer, const std::string &stem) {
+  int64_t hidden = spec.hiddenSize;
+  auto part = [&](const std::string &name) {
+    return linear(name, stem + name, hidden, hidden, spec.convolutionBias);
+  };
+  layer.convolution = {.input = part("conv.in_proj"),
+                       .gate = part("conv.gate_proj"),
+                       .value = part("conv.value_proj"),
+                       .weight = stem + "conv.conv1d.weight",
+                       .bias = spec.convolutionBias ? stem + "conv.conv1d.bias" : ""};
+  layer.output = part("conv.out_proj");
+}
+
 /// Attention that keeps keys and values of tokens.
 void nameAttention(ModelSpec &spec, LayerSpec &layer, const std::string &stem) {
   int64_t hidden = spec.hiddenSize, width = spec.getHeadDim(layer), queries = spec.heads * width,
@@ -351,10 +393,14 @@ void nameAttention(ModelSpec &spec, LayerSpec &layer, const std::string &stem) {
     layer.attentionGate = part("attn.gate_proj", hidden, queries, false);
   layer.output = part("attn.o_proj", queries, hidden, spec.outputBias);
   if (spec.queryKeyNorm) {
-    bool isWhole = spec.wholeQueryKeyNorm;
-    layer.queryNorm = {"attn.q_norm", stem + "attn.q_norm.weight", "", isWhole ? queries : width};
+    auto normed = [&](const std::string &name, int64_t all) {
+      bool hasBias = spec.headNormKind == NormKind::LayerNorm && !spec.headNormWeights;
+      return NormSpec{name, stem + name + ".weight", hasBias ? stem + name + ".bias" : "",
+                      spec.wholeQueryKeyNorm ? all : width, spec.headNormWeights ? all / width : 0};
+    };
+    layer.queryNorm = normed("attn.q_norm", queries);
     if (!layer.cacheOf)
-      layer.keyNorm = {"attn.k_norm", stem + "attn.k_norm.weight", "", isWhole ? keys : width};
+      layer.keyNorm = normed("attn.k_norm", keys);
   }
   if (spec.valueNorm && !layer.cacheOf)
     layer.valueNorm = {"attn.v_norm", "", "", width};
@@ -374,7 +420,7 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
   readMixture(config, spec);
   readNorms(config, spec);
   readSharing(config, spec);
-  markLinearLayers(config, spec);
+  readMixers(config, spec);
   readLayerTypes(config, spec, config.optionalSize("sliding_window"),
                  [](const ModelSpec &, int64_t, int64_t) { return false; });
   if (isLatent) {
@@ -384,17 +430,22 @@ void sinterOwnReadConfig(ConfigReader &config, ModelSpec &spec) {
     checkLayerHeads(config, spec, "num_global_key_value_heads");
     readHeads(config, spec);
     readSharedKeys(config, spec);
-    readLinearAttention(config, spec);
+    readOtherMixers(config, spec);
     spec.gatesHeads = config.flag("attn_output_gate", false);
   }
   checkSharing(config, spec);
   readLayerInputs(config, spec, config.optionalSize("hidden_size_per_layer_input").value_or(0),
                   spec.vocabSize);
+  if (spec.activation == Activation::Xielu &&
+      (spec.layerInputs || std::ranges::any_of(spec.layers, &LayerSpec::isLinear)))
+    config.mistake("mlp_type", "xielu is not supported in linear attention and layers' inputs",
+                   "use silu");
   spec.layerScales = config.flag("layer_scales", false);
   spec.attentionSinks = config.flag("attention_sinks", false);
   spec.attentionSoftCap = config.positive("attn_logit_softcapping", 0);
   spec.logitSoftCap = config.positive("final_logit_softcapping", 0);
   spec.embeddingScale = config.positive("embedding_multiplier", 1);
+  spec.embeddingSize = config.optionalSize("embedding_size").value_or(0);
   spec.residualScale = config.positive("residual_multiplier", 1);
   spec.logitScale = config.positive("logit_scale", 1);
   spec.qkvBias = config.flag("attention_bias", false);
@@ -419,6 +470,11 @@ void sinterOwnNameTensors(ModelSpec &spec) {
     spec.embeddingNorm = norm(spec, "embed_norm", "embed_norm", hidden);
   if (spec.normPlace != NormPlace::Post)
     spec.finalNorm = norm(spec, "norm", "norm", hidden);
+  if (spec.embeddingSize) {
+    spec.embeddingProjection =
+        linear("embed_proj", "embed_proj", spec.embeddingSize, hidden, false);
+    spec.headProjection = linear("head_proj", "head_proj", hidden, spec.embeddingSize, false);
+  }
   nameHead(spec, "lm_head", spec.headBias);
   if (spec.layerInputs)
     nameLayerInputs(spec, "embed_layers", "embed_layers_proj", "embed_layers_norm");
@@ -440,12 +496,14 @@ void sinterOwnNameTensors(ModelSpec &spec) {
       nameLatentAttention(spec, layer, stem,
                           {"attn.q_proj", "attn.q_down", "attn.q_down_norm", "attn.q_up",
                            "attn.kv_down", "attn.kv_norm", "attn.kv_up", "attn.o_proj"});
-    } else if (layer.isLinear) {
+    } else if (layer.isLinear()) {
       nameLinearAttention(spec, layer, stem);
+    } else if (layer.isConvolution()) {
+      nameConvolution(spec, layer, stem);
     } else {
       nameAttention(spec, layer, stem);
     }
-    if (spec.attentionSinks && !layer.isLinear)
+    if (spec.attentionSinks && layer.mixer == MixerKind::Attention)
       layer.sinks = stem + "attn.sinks";
     if (spec.layerInputs)
       nameLayerInput(spec, layer, stem, "input.gate", "input.proj", "input.norm");
@@ -455,6 +513,8 @@ void sinterOwnNameTensors(ModelSpec &spec) {
       if (spec.gatedMlp)
         layer.gate = named(mlp + ".gate_proj", hidden, size, spec.mlpBias);
       layer.up = named(mlp + ".up_proj", hidden, size, spec.mlpBias);
+      if (spec.activation == Activation::Xielu)
+        layer.xielu = {stem + mlp + ".positive", stem + mlp + ".negative"};
       layer.down = named(mlp + ".down_proj", size, hidden, spec.mlpBias);
     };
     if (!layer.isSparse) {

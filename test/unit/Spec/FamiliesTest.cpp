@@ -121,6 +121,44 @@ TEST(Families, LinearAttentionOfSintersOwnModels) {
   EXPECT_TRUE(needs(spec, "layers.1.attn.sinks", {4}));
 }
 
+TEST(Families, ConvolutionsInPlaceOfAttention) {
+  // Of 48, two thirds rounded up to 10 are 40.
+  ModelSpec spec = parse(config("lfm2", R"("full_attn_idxs": [1], "block_ff_dim": 48,
+      "block_multiple_of": 10, "conv_bias": true)"));
+  EXPECT_TRUE(spec.hasConvolution());
+  EXPECT_FALSE(spec.hasLinearAttention());
+  std::string stem = "model.layers.0.";
+  EXPECT_TRUE(needs(spec, stem + "conv.in_proj.weight", {96, 32}));
+  EXPECT_TRUE(needs(spec, stem + "conv.in_proj.bias", {96}));
+  EXPECT_TRUE(needs(spec, stem + "conv.conv.weight", {32, 1, 3}));
+  EXPECT_TRUE(needs(spec, stem + "conv.conv.bias", {32}));
+  EXPECT_TRUE(needs(spec, stem + "feed_forward.w1.weight", {40, 32}));
+  EXPECT_FALSE(needs(spec, stem + "self_attn.q_layernorm.weight", {8}));
+  EXPECT_TRUE(needs(spec, "model.layers.1.self_attn.q_layernorm.weight", {8}));
+  EXPECT_FALSE(needs(spec, "model.layers.1.conv.conv.weight", {32, 1, 3}));
+
+  spec = parse(R"({"model_type": "sinter", "vocab_size": 9, "hidden_size": 24,
+      "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "layer_types": ["convolution", "full_attention"], "embedding_size": 10})");
+  EXPECT_TRUE(needs(spec, "layers.0.conv.conv1d.weight", {24, 1, 4}));
+  EXPECT_FALSE(needs(spec, "layers.0.attn.q_proj.weight", {24, 24}));
+  EXPECT_TRUE(needs(spec, "embed_tokens.weight", {9, 10}));
+  EXPECT_TRUE(needs(spec, "embed_proj.weight", {24, 10}));
+  EXPECT_TRUE(needs(spec, "head_proj.weight", {10, 24}));
+}
+
+TEST(Families, NormsWithAWeightAHead) {
+  ModelSpec spec = parse(config("stablelm", R"("qk_layernorm": true, "num_key_value_heads": 2)"));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.q_layernorm.norms.3.weight", {8}));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.k_layernorm.norms.1.weight", {8}));
+  EXPECT_FALSE(needs(spec, "model.layers.0.self_attn.k_layernorm.norms.2.weight", {8}));
+  spec = parse(config("cohere", R"("use_qk_norm": true, "num_key_value_heads": 2)"));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.q_norm.weight", {4, 8}));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.k_norm.weight", {2, 8}));
+  spec = parse(config("phi", R"("qk_layernorm": true)"));
+  EXPECT_TRUE(needs(spec, "model.layers.0.self_attn.q_layernorm.bias", {8}));
+}
+
 TEST(Families, ExpertsInSomeLayers) {
   ModelSpec spec = parse(config("qwen2_moe", R"("num_experts": 5, "moe_intermediate_size": 20,
       "shared_expert_intermediate_size": 24, "decoder_sparse_step": 2, "mlp_only_layers": [3],
