@@ -134,6 +134,47 @@ bool hasWindow(const GgufKeys &keys) {
   return window && *window != 0;
 }
 
+/// Of a list with a number a layer, in which 0 is a layer with a convolution in attention's place.
+Json layersOfLfm2(GgufKeys &keys) {
+  Json kinds = Json::array();
+  const Json *heads = keys.find("attention.head_count_kv");
+  if (!heads || !heads->is_array()) {
+    keys.mistake("its " + keys.nameOf("attention.head_count_kv") + " is no list");
+    return kinds;
+  }
+  for (const Json &count : *heads)
+    kinds.push_back(count == 0 ? "conv" : "full_attention");
+  return kinds;
+}
+
+Json keyHeadsOfLfm2(GgufKeys &keys) {
+  int64_t most = 0;
+  if (const Json *heads = keys.find("attention.head_count_kv"); heads && heads->is_array())
+    for (const Json &count : *heads)
+      if (count.is_number_integer())
+        most = std::max(most, count.get<int64_t>());
+  return most ? Json(most) : Json();
+}
+
+/// The activation, one of whose numbers is the same in all models.
+Json xielu(GgufKeys &keys) {
+  const Json *betas = keys.findEntry("xielu.beta");
+  bool areUsual = !betas || (betas->is_array() && std::ranges::all_of(*betas, [](const Json &beta) {
+                               return beta == 0.5;
+                             }));
+  if (!areUsual)
+    keys.mistake("its xielu.beta is " + betas->dump() +
+                     ", and 0.5 in each layer alone is supported",
+                 "take another model");
+  return "xielu";
+}
+
+/// Files whose layers all have experts need not have the size of an MLP, which nothing asks for.
+Json mlpSize(GgufKeys &keys) {
+  bool isOfExperts = !keys.find("feed_forward_length") && keys.find("expert_feed_forward_length");
+  return keys.size(isOfExperts ? "expert_feed_forward_length" : "feed_forward_length");
+}
+
 Json window(GgufKeys &keys) {
   return hasWindow(keys) ? Json(keys.size("attention.sliding_window")) : Json();
 }
@@ -157,8 +198,6 @@ Value stacksExperts(bool normalizes) {
     return Json(true);
   };
 }
-
-Json isTrue(GgufKeys &) { return true; }
 
 /// The same of experts that are chosen by sigmoids.
 Json stacksSigmoidExperts(GgufKeys &keys) {
@@ -245,9 +284,10 @@ int64_t sharedSize(GgufKeys &keys) {
 
 /// Old files do not have it: all experts of a token are as large as an MLP.
 int64_t sizeOfPart(GgufKeys &keys) {
-  return keys.size(
-      "expert_feed_forward_length",
-      std::max<int64_t>(1, keys.size("feed_forward_length") / keys.size("expert_used_count")));
+  if (keys.find("expert_feed_forward_length"))
+    return keys.size("expert_feed_forward_length");
+  int64_t all = keys.size("feed_forward_length"), parts = keys.size("expert_used_count");
+  return std::max<int64_t>(1, all / parts);
 }
 
 Keys experts(const char *count, bool normalizes) {
@@ -272,7 +312,7 @@ const Keys kDeepSeekExperts =
                           {"n_shared_experts", count("expert_shared_count", 0)}};
 const Keys kSigmoidExperts = kDeepSeekExperts + Keys{{"stacked_experts", stacksSigmoidExperts}};
 const Keys kSizes = {{"hidden_size", size("embedding_length")},
-                     {"intermediate_size", size("feed_forward_length")},
+                     {"intermediate_size", mlpSize},
                      {"num_hidden_layers", size("block_count")},
                      {"num_attention_heads", size("attention.head_count")},
                      {"max_position_embeddings", size("context_length")}};
@@ -310,6 +350,33 @@ const Names kGraniteMoeNames = kNorms + kAttention + kPairedQueries +
 
 const Names kHeadLayerNorms = {{"attn_q_norm", "self_attn.query_layernorm"},
                                {"attn_k_norm", "self_attn.key_layernorm"}};
+const Names kLfm2Global = {{"token_embd", "model.embed_tokens"},
+                           {"token_embd_norm", "model.embedding_norm"},
+                           {"output", "lm_head"}};
+const Names kLfm2Names = {{"attn_norm", "operator_norm"},
+                          {"ffn_norm", "ffn_norm"},
+                          {"attn_q", "self_attn.q_proj"},
+                          {"attn_k", "self_attn.k_proj"},
+                          {"attn_v", "self_attn.v_proj"},
+                          {"attn_output", "self_attn.out_proj"},
+                          {"attn_q_norm", "self_attn.q_layernorm"},
+                          {"attn_k_norm", "self_attn.k_layernorm"},
+                          {"shortconv.conv", "conv.conv", GgufChange::Taps},
+                          {"shortconv.in_proj", "conv.in_proj"},
+                          {"shortconv.out_proj", "conv.out_proj"},
+                          {"ffn_gate", "feed_forward.w1"},
+                          {"ffn_up", "feed_forward.w3"},
+                          {"ffn_down", "feed_forward.w2"}};
+const Names kLfm2Experts = {{"ffn_gate_inp", "feed_forward.gate"},
+                            {"ffn_gate_exps", "feed_forward.experts.w1"},
+                            {"ffn_up_exps", "feed_forward.experts.w3"},
+                            {"ffn_down_exps", "feed_forward.experts.w2"},
+                            {"exp_probs_b", "feed_forward.expert_bias", GgufChange::Ending}};
+const Keys kLfm2Keys = kSizes + Keys{{"num_key_value_heads", keyHeadsOfLfm2},
+                                     {"layer_types", layersOfLfm2},
+                                     {"rope_theta", number("rope.freq_base", 1e6)},
+                                     {"norm_eps", number("attention.layer_norm_rms_epsilon", 1e-5)},
+                                     {"conv_L_cache", size("shortconv.l_cache")}};
 const Names kPlainMlp = {{"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
 const Names kGptGlobal = {{"token_embd", "transformer.wte"},
                           {"position_embd", "transformer.wpe"},
@@ -503,9 +570,30 @@ const GgufArchitecture kArchitectures[] = {
      kGraniteKeys + experts("num_local_experts", true)},
     {"smollm3", "smollm3", kLayers, kGlobal, kLlamaNames,
      kLlamaKeys + kWindow + kAttentionBias + kMlpBias},
-    {"command-r", "cohere", kLayers, kGlobal, kNorms + kProducts + kQueries,
+    {"command-r", "cohere", kLayers, kGlobal, kNorms + kProducts + kQueries + kHeadNorms,
      kWholeHeads + kLayerNormEps + kSilu + kAttentionBias +
-         Keys{{"logit_scale", number("logit_scale", 0.0625)}}},
+         Keys{{"logit_scale", number("logit_scale", 0.0625)},
+              {"use_qk_norm", holds("blk.0.attn_q_norm.weight")}}},
+    {"jais2", "jais2", kLayers, kGlobal, kNorms + kProducts + kQueries,
+     kWholeHeads + kLayerNormEps + kAttentionBias + kMlpBias + Keys{{"hidden_act", text("relu2")}}},
+    {"apertus",
+     "apertus",
+     kLayers,
+     kGlobal,
+     Names{{"attn_norm", "attention_layernorm"}, {"ffn_norm", "feedforward_layernorm"}} +
+         kProducts + kQueries + kHeadNorms,
+     kWholeHeads + kRmsEps + kAttentionBias + Keys{{"hidden_act", xielu}},
+     nullptr,
+     {{"xielu.alpha_p", "mlp.act_fn.alpha_p"}, {"xielu.alpha_n", "mlp.act_fn.alpha_n"}}},
+    {"lfm2", "lfm2", kLayers, kLfm2Global, kLfm2Names,
+     kLfm2Keys + Keys{{"block_auto_adjust_ff_dim", [](GgufKeys &) { return Json(false); }}}},
+    {"lfm2moe", "lfm2_moe", kLayers, kLfm2Global, kLfm2Names + kLfm2Experts,
+     kLfm2Keys + Keys{{"num_experts", size("expert_count")},
+                      {"num_experts_per_tok", size("expert_used_count")},
+                      {"moe_intermediate_size", size("expert_feed_forward_length")},
+                      {"num_dense_layers", count("leading_dense_block_count", 0)},
+                      {"routed_scaling_factor", expertScale},
+                      {"stacked_experts", stacksSigmoidExperts}}},
     {"stablelm", "stablelm", kLayers, kGlobal, kNorms + kProducts + kQueries,
      kPartHeads + kLayerNormEps + kSilu +
          Keys{{"use_qkv_bias", holds("blk.0.attn_q.bias")},
@@ -533,6 +621,7 @@ const GgufArchitecture kArchitectures[] = {
     describeGemma4(),
     describeQwen35(),
     describeQwen35Moe(),
+    describeQwen3Next(),
     {"olmo2", "olmo3", kLayers, kGlobal, kOlmo2Names,
      kLlamaKeys + kWindow + kAttentionBias + Keys{{"rope_parameters", thetaOfWindows}}, hasWindow},
     {"olmo2", "olmo2", kLayers, kGlobal, kOlmo2Names, kLlamaKeys + kAttentionBias},

@@ -24,6 +24,8 @@ enum class GgufChange {
   RowAlone,      ///< [1, in] became [in]
   Ending,        ///< its name has got one, ".weight", ".bias" or ".scale"
   RowOfEnding,   ///< the same, and [1, in] became [in]
+  Taps,          ///< a convolution's [channels, 1, taps] became a matrix
+  Decays,        ///< a became -exp(a)
   ValuesTiled,   ///< rows: heads of a key head's values, one key head after the other, became the
                  ///< first head of each, the second of each, ...; ends are kept
   ValuesBehind,  ///< the same of the rows behind those of queries and keys
@@ -38,6 +40,11 @@ struct GgufTensorName {
   const char *file; ///< "attn_q" in the file, of what ends otherwise "ffn_gate_inp.scale" ...
   const char *name; ///< ... and "self_attn.q_proj" in Hugging Face's model
   GgufChange change = GgufChange::None;
+};
+
+/// An entry of the file with a number for each layer, and the layer's tensor [1] that it was.
+struct GgufLayerNumber {
+  const char *file, *name;
 };
 
 /// A key of config.json, and what the file says of it; null where the key is to be absent.
@@ -55,6 +62,7 @@ struct GgufArchitecture {
   std::vector<GgufConfigKey> keys;
   /// Which files of the name are meant; of several entries the first one that is.
   bool (*applies)(const GgufKeys &) = nullptr;
+  std::vector<GgufLayerNumber> numbers = {};
 };
 
 /// The architecture that the file names. Fails where it is none that we know, or the file is one of

@@ -39,7 +39,11 @@ double GgufKeys::number(const std::string &key, double absent) {
 }
 
 const GgufKeys::Json *GgufKeys::find(const std::string &key) const {
-  auto found = file.metadata.find(nameOf(key));
+  return findEntry(nameOf(key));
+}
+
+const GgufKeys::Json *GgufKeys::findEntry(const std::string &name) const {
+  auto found = file.metadata.find(name);
   return found == file.metadata.end() ? nullptr : &*found;
 }
 

@@ -35,6 +35,9 @@ public:
   /// What a key has; null where there is none.
   const Json *find(const std::string &key) const;
 
+  /// The same of a key as it stands in the file.
+  const Json *findEntry(const std::string &name) const;
+
   /// A tensor of this name; null where there is none.
   const GgufTensor *findTensor(std::string_view name) const;
 

@@ -1,6 +1,7 @@
-// Qwen3.5, dense or with experts: linear attention in most layers, whose heads of values the
-// converter has put in another order, and attention with a gate a head, side by side with its
-// queries, in the others.
+// Qwen3.5, dense or with experts, and Qwen3-Next: linear attention in most layers, and attention
+// with a gate a head, side by side with its queries, in the others. Of Qwen3.5 the converter has
+// put the heads of values in another order; of Qwen3-Next it has put apart what belongs to a key
+// head.
 
 #include "frontends/Gguf/GgufValues.h"
 
@@ -41,7 +42,48 @@ Json rotatedShare(GgufKeys &keys) {
   return double(keys.size("rope.dimension_count", size)) / double(size);
 }
 
-/// An architecture with linear attention, and what its layers have behind it.
+Names listTiledAttention() {
+  return {{"attn_qkv", "linear_attn.in_proj_qkv", GgufChange::ValuesBehind},
+          {"attn_gate", "linear_attn.in_proj_z", GgufChange::ValuesTiled},
+          {"ssm_alpha", "linear_attn.in_proj_a", GgufChange::ValuesTiled},
+          {"ssm_beta", "linear_attn.in_proj_b", GgufChange::ValuesTiled},
+          {"ssm_a", "linear_attn.A_log", GgufChange::DecaysOfHeads},
+          {"ssm_dt.bias", "linear_attn.dt_bias", GgufChange::BiasesOfHeads},
+          {"ssm_conv1d", "linear_attn.conv1d", GgufChange::TapsOfValues},
+          {"ssm_out", "linear_attn.out_proj", GgufChange::ValuesColumns}};
+}
+Names listSplitAttention() {
+  return {{"attn_qkv", "linear_attn.in_proj_qkv"},
+          {"attn_gate", "linear_attn.in_proj_z"},
+          {"ssm_ba", "linear_attn.in_proj_ba"},
+          {"ssm_a", "linear_attn.A_log", GgufChange::Decays},
+          {"ssm_dt.bias", "linear_attn.dt_bias", GgufChange::Ending},
+          {"ssm_conv1d", "linear_attn.conv1d", GgufChange::Taps},
+          {"ssm_out", "linear_attn.out_proj"}};
+}
+Names listMlp() {
+  return {{"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
+}
+Names listExperts() {
+  return {{"ffn_gate_inp", "mlp.gate"},
+          {"ffn_gate_exps", "mlp.experts.gate_proj"},
+          {"ffn_up_exps", "mlp.experts.up_proj"},
+          {"ffn_down_exps", "mlp.experts.down_proj"},
+          {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+          {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+          {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+          {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::RowAlone}};
+}
+
+Keys listExpertKeys() {
+  return {{"num_experts", size("expert_count")},
+          {"num_experts_per_tok", size("expert_used_count")},
+          {"moe_intermediate_size", size("expert_feed_forward_length")},
+          {"shared_expert_intermediate_size", size("expert_shared_feed_forward_length")},
+          {"stacked_experts", isTrue}};
+}
+
+/// An architecture with linear attention, and what its layers have of it and behind it.
 GgufArchitecture describe(const char *name, const char *modelType, const Names &behind,
                           const Keys &keysBehind) {
   constexpr GgufChange kOne = GgufChange::OneAdded;
@@ -56,15 +98,7 @@ GgufArchitecture describe(const char *name, const char *modelType, const Names &
                          {"attn_output", "self_attn.o_proj"},
                          {"attn_q_norm", "self_attn.q_norm", kOne},
                          {"attn_k_norm", "self_attn.k_norm", kOne},
-                         {"attn_qkv", "linear_attn.in_proj_qkv", GgufChange::ValuesBehind},
-                         {"attn_gate", "linear_attn.in_proj_z", GgufChange::ValuesTiled},
-                         {"ssm_alpha", "linear_attn.in_proj_a", GgufChange::ValuesTiled},
-                         {"ssm_beta", "linear_attn.in_proj_b", GgufChange::ValuesTiled},
-                         {"ssm_a", "linear_attn.A_log", GgufChange::DecaysOfHeads},
-                         {"ssm_dt.bias", "linear_attn.dt_bias", GgufChange::BiasesOfHeads},
-                         {"ssm_conv1d", "linear_attn.conv1d", GgufChange::TapsOfValues},
                          {"ssm_norm", "linear_attn.norm"},
-                         {"ssm_out", "linear_attn.out_proj", GgufChange::ValuesColumns},
                          // Of layers that predict further tokens, which are left out.
                          {"nextn.eh_proj", "eh_proj"},
                          {"nextn.enorm", "enorm"},
@@ -96,27 +130,19 @@ GgufArchitecture describe(const char *name, const char *modelType, const Names &
 } // namespace
 
 GgufArchitecture gguf::describeQwen35() {
-  return describe(
-      "qwen35", "qwen3_5_text",
-      {{"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}},
-      {{"intermediate_size", size("feed_forward_length")}});
+  return describe("qwen35", "qwen3_5_text", listTiledAttention() + listMlp(),
+                  {{"intermediate_size", size("feed_forward_length")}});
 }
 
 GgufArchitecture gguf::describeQwen35Moe() {
-  return describe("qwen35moe", "qwen3_5_moe_text",
-                  {{"ffn_gate_inp", "mlp.gate"},
-                   {"ffn_gate_exps", "mlp.experts.gate_proj"},
-                   {"ffn_up_exps", "mlp.experts.up_proj"},
-                   {"ffn_down_exps", "mlp.experts.down_proj"},
-                   {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
-                   {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
-                   {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
-                   {"ffn_gate_inp_shexp", "mlp.shared_expert_gate", GgufChange::RowAlone}},
-                  {{"num_experts", size("expert_count")},
-                   {"num_experts_per_tok", size("expert_used_count")},
-                   {"moe_intermediate_size", size("expert_feed_forward_length")},
-                   {"shared_expert_intermediate_size", size("expert_shared_feed_forward_length")},
-                   {"stacked_experts", [](GgufKeys &) { return Json(true); }}});
+  return describe("qwen35moe", "qwen3_5_moe_text", listTiledAttention() + listExperts(),
+                  listExpertKeys());
+}
+
+GgufArchitecture gguf::describeQwen3Next() {
+  return describe("qwen3next", "qwen3_next", listSplitAttention() + listMlp() + listExperts(),
+                  listExpertKeys() + Keys{{"intermediate_size", size("feed_forward_length", 1)},
+                                          {"split_qkvz", isTrue}});
 }
 
 } // namespace sinter

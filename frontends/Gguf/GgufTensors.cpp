@@ -94,7 +94,7 @@ TensorDecoder decodeRows(const Rows &rows) {
           if (rows.change == GgufChange::OneAdded)
             for (float &value : row)
               value -= 1;
-          if (rows.change == GgufChange::DecaysOfHeads)
+          if (rows.change == GgufChange::Decays || rows.change == GgufChange::DecaysOfHeads)
             for (float &value : row)
               value = std::log(-value);
           placeColumns<float>(rows, row, 1);
@@ -244,6 +244,29 @@ static Expected<Tensor> placeValues(const GgufTensor &stored, GgufChange change,
   return tensor;
 }
 
+/// Tensors that the file has as an entry of its header.
+static Expected<void> addNumbers(const GgufFile &file, std::string_view source,
+                                 const GgufArchitecture &architecture,
+                                 const GgufLayerNumber &number, std::vector<Tensor> &tensors) {
+  auto found = file.metadata.find(number.file);
+  if (found == file.metadata.end() || !found->is_array() ||
+      !std::ranges::all_of(*found, [](const GgufKeys::Json &one) { return one.is_number(); }))
+    return fail(std::string(source), std::string("its ") + number.file + " is no list of numbers",
+                "convert the model again");
+  for (size_t layer = 0; layer < found->size(); ++layer) {
+    auto value = (*found)[layer].get<float>();
+    Tensor tensor;
+    tensor.name = architecture.layers + std::to_string(layer) + "." + number.name;
+    tensor.shape = {1};
+    tensor.dtypeName = "F32";
+    tensor.dtype = DType::F32;
+    tensor.decoder = {
+        1, [value](uint64_t, uint64_t, std::byte *out) { std::memcpy(out, &value, sizeof value); }};
+    tensors.push_back(std::move(tensor));
+  }
+  return {};
+}
+
 Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_view source,
                                               size_t fileIndex) {
   SINTER_TRY(const GgufArchitecture *architecture, findGgufArchitecture(file, source));
@@ -309,6 +332,12 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
         tensor.shape.insert(tensor.shape.begin(), 1);
       change = GgufChange::None;
     }
+    if (change == GgufChange::Taps) {
+      if (stored.shape.size() != 2)
+        return unknown("it is no matrix");
+      tensor.shape.insert(tensor.shape.begin() + 1, 1);
+      change = GgufChange::None;
+    }
     if (stored.type->plain && change == GgufChange::None) {
       tensor.dtype = stored.type->plain;
       tensors.push_back(std::move(tensor));
@@ -341,6 +370,8 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       tensor.integers = splitRows(rows);
     tensors.push_back(std::move(tensor));
   }
+  for (const GgufLayerNumber &number : architecture->numbers)
+    SINTER_CHECK(addNumbers(file, source, *architecture, number, tensors));
   return tensors;
 }
 

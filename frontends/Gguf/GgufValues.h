@@ -41,6 +41,7 @@ inline Value flag(const char *key, bool absent) {
 inline Value text(const char *value) {
   return [value](GgufKeys &) { return Json(value); };
 }
+inline Json isTrue(GgufKeys &) { return true; }
 /// Whether there is a tensor of this name.
 inline Value holds(const char *tensor) {
   return [tensor](GgufKeys &keys) { return Json(keys.findTensor(tensor) != nullptr); };
@@ -74,8 +75,9 @@ Json layerTypes(GgufKeys &keys);
 
 /// "gemma4" (GgufGemma4.cpp).
 GgufArchitecture describeGemma4();
-/// "qwen35" and "qwen35moe" (GgufQwen35.cpp).
+/// "qwen35", "qwen35moe" and "qwen3next" (GgufQwen35.cpp).
 GgufArchitecture describeQwen35();
 GgufArchitecture describeQwen35Moe();
+GgufArchitecture describeQwen3Next();
 
 } // namespace sinter::gguf

@@ -279,7 +279,9 @@ struct ModelSpec {
   int64_t linearKeyHeads = 0, linearValueHeads = 0, linearKeySize = 0, linearValueSize = 0;
   int64_t convolutionWidth = 0; ///< ... or a convolution that is the mixer
   bool convolutionBias = false; ///< of the latter, and of its products
-  bool gatesHeads = false;      ///< layers of the spec's own form have an attentionGate
+  /// Of Qwen3-Next: Q, K and V are one tensor and the gate another, all heads of each together.
+  bool splitsProjections = false;
+  bool gatesHeads = false; ///< layers of the spec's own form have an attentionGate
   int64_t maxPositions = 0;
 
   Activation activation = Activation::Silu;

@@ -293,7 +293,8 @@ std::string WeightFiles::contentHash(size_t file) const {
 }
 
 void WeightFiles::release(const Tensor &tensor) const {
-  if (tensor.file < mappings.size())
+  // Some are made of a header.
+  if (tensor.file < mappings.size() && !tensor.data.empty())
     mappings[tensor.file].release(tensor.data);
 }
 

@@ -62,6 +62,7 @@ CHANGES = {
     "mixtral": NO_WINDOW,
     "olmo3": {"rope_parameters": {"sliding_attention": {"rope_theta": 100.0}}},
     "qwen2-window": NO_WINDOW | {"use_sliding_window": False},
+    "solar_open": {"rope_parameters": {"partial_rotary_factor": 1.0}},
     "starcoder2": NO_WINDOW,
     "cohere2": {"rotary_pct": 1.0},
     "gemma3": {"query_pre_attn_scalar": 12},

@@ -201,6 +201,11 @@ def hugging_face_models():
             "linear_num_key_heads": 2, "linear_num_value_heads": 6, "linear_key_head_dim": 8,
             "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 20,
             "shared_expert_intermediate_size": 24, "mlp_only_layers": [2]}),
+        "qwen3_next-sparse": ("Qwen3NextConfig", {
+            **grouped, **linear, "num_hidden_layers": 2, "head_dim": 16,
+            "layer_types": ["linear_attention", "full_attention"], "num_experts": 4,
+            "num_experts_per_tok": 2, "moe_intermediate_size": 20,
+            "shared_expert_intermediate_size": 24}),
         "qwen3_5_moe": ("Qwen3_5MoeTextConfig", {
             **{key: value for key, value in grouped.items() if key != "intermediate_size"},
             **linear, "num_hidden_layers": 3, "head_dim": 16,
@@ -210,7 +215,7 @@ def hugging_face_models():
         "lfm2_moe": ("Lfm2MoeConfig", {
             **sparse, "num_hidden_layers": 3, "num_experts": 6, "moe_intermediate_size": 20,
             "num_dense_layers": 1, "layer_types": ["conv", "full_attention", "conv"],
-            "num_experts_per_tok": 3, "routed_scaling_factor": 0.8}),
+            "num_experts_per_tok": 3}),
         "olmoe": ("OlmoeConfig", {**sparse, "intermediate_size": 32, "num_experts": 7,
                                   "pad_token_id": 0}),
         "olmoe-clipped": ("OlmoeConfig", {**sparse, "intermediate_size": 32, "num_experts": 7,
@@ -399,7 +404,7 @@ FAMILIES = {
     "sinter-grown": torch.bfloat16,
     "qwen2_moe": torch.bfloat16, "qwen2_moe-one": torch.bfloat16, "qwen3_moe": torch.bfloat16,
     "qwen3_5": torch.bfloat16, "qwen3_5_moe": torch.bfloat16,
-    "qwen3_next": torch.bfloat16,
+    "qwen3_next": torch.bfloat16, "qwen3_next-sparse": torch.bfloat16,
     "olmoe": torch.bfloat16, "olmoe-clipped": torch.bfloat16, "granitemoe": torch.bfloat16,
     "falcon": torch.bfloat16, "falcon-new": torch.bfloat16, "falcon-alibi": torch.bfloat16,
     "bloom": torch.bfloat16, "mpt": torch.bfloat16, "gpt_bigcode": torch.bfloat16,

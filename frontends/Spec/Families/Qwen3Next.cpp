@@ -87,24 +87,31 @@ void nameHybrid(ModelSpec &spec, void (*nameProjections)(const ModelSpec &, cons
   }
 }
 
-/// in_proj_qkv, with all of Q, then K, then V; in_proj_z, in_proj_b and in_proj_a.
-void nameSplitProjections(const ModelSpec &spec, const std::string &stem,
-                          LinearAttentionSpec &linear) {
+/// in_proj_qkv, with all of Q, then K, then V; in_proj_z.
+void nameSplitHeads(const ModelSpec &spec, const std::string &stem, LinearAttentionSpec &linear) {
   int64_t keys = spec.linearKeyHeads * spec.linearKeySize,
           values = spec.linearValueHeads * spec.linearValueSize;
   auto part = [&](const char *name, int64_t begin, int64_t count) {
     WeightRef ref{.tensorOut = 2 * keys + values, .begin = begin, .count = count};
     return linearPart(name, stem + ".in_proj_qkv", spec.hiddenSize, ref, false);
   };
-  auto whole = [&](const std::string &name, int64_t out) {
-    return sinter::linear("linear_attn." + name, stem + "." + name, spec.hiddenSize, out, false);
-  };
   linear.query = part("linear_attn.in_proj_qkv.q", 0, keys);
   linear.key = part("linear_attn.in_proj_qkv.k", keys, keys);
   linear.value = part("linear_attn.in_proj_qkv.v", 2 * keys, values);
-  linear.gate = whole("in_proj_z", values);
-  linear.beta = whole("in_proj_b", spec.linearValueHeads);
-  linear.decay = whole("in_proj_a", spec.linearValueHeads);
+  linear.gate =
+      sinter::linear("linear_attn.in_proj_z", stem + ".in_proj_z", spec.hiddenSize, values, false);
+}
+
+/// The same, in_proj_b and in_proj_a.
+void nameSplitProjections(const ModelSpec &spec, const std::string &stem,
+                          LinearAttentionSpec &linear) {
+  nameSplitHeads(spec, stem, linear);
+  auto whole = [&](const std::string &name) {
+    return sinter::linear("linear_attn." + name, stem + "." + name, spec.hiddenSize,
+                          spec.linearValueHeads, false);
+  };
+  linear.beta = whole("in_proj_b");
+  linear.decay = whole("in_proj_a");
 }
 
 /// in_proj_qkvz and in_proj_ba, with what belongs to a key head side by side.
@@ -122,13 +129,15 @@ void nameGroupedProjections(const ModelSpec &spec, const std::string &stem,
     return linearPart("linear_attn." + tensor + suffix, stem + "." + tensor, spec.hiddenSize, ref,
                       false);
   };
+  linear.beta = part("in_proj_ba", ".b", 2 * heads, 0, heads);
+  linear.decay = part("in_proj_ba", ".a", 2 * heads, heads, heads);
+  if (spec.splitsProjections)
+    return nameSplitHeads(spec, stem, linear);
   int64_t stride = 2 * (keys + values);
   linear.query = part("in_proj_qkvz", ".q", stride, 0, keys);
   linear.key = part("in_proj_qkvz", ".k", stride, keys, keys);
   linear.value = part("in_proj_qkvz", ".v", stride, 2 * keys, values);
   linear.gate = part("in_proj_qkvz", ".z", stride, 2 * keys + values, values);
-  linear.beta = part("in_proj_ba", ".b", 2 * heads, 0, heads);
-  linear.decay = part("in_proj_ba", ".a", 2 * heads, heads, heads);
 }
 
 } // namespace
@@ -161,6 +170,8 @@ void qwen3NextReadConfig(ConfigReader &config, ModelSpec &spec) {
   readHybrid(config, spec, 2);
   readExperts(config, spec, {"num_experts", "num_local_experts"}, 512, 10);
   readSparseLayers(config, spec, 512);
+  // Of GGUF files.
+  spec.splitsProjections = config.flag("split_qkvz", false);
   spec.routing.normalizes = config.flag("norm_topk_prob", true);
   spec.sharedExpertSize = config.size("shared_expert_intermediate_size", 512);
   spec.sharedExpertGate = true;
