@@ -727,6 +727,9 @@ def check_errors():
     path = folder / "bad.gguf"
     other = lambda **entries: make_gguf(metadata | entries, tensors, lambda *_: F32)[0]
     swap = lambda old, new: data.replace(old, new, 1)
+    named = lambda name, **entries: make_gguf(
+        {key.replace("llama.", f"{name}."): name if value == "llama" else value
+         for key, value in metadata.items()} | entries, tensors, lambda *_: F32)[0]
     cases = {
         "it does not begin with 'GGUF'": b"GGML" + data[4:],
         "its version is 1, not 2 or 3": data[:4] + struct.pack("<I", 1) + data[8:],
@@ -735,21 +738,20 @@ def check_errors():
         "it has no room for its": data[:8] + struct.pack("<Q", 1 << 60) + data[16:],
         'its general.architecture is "mamba"': other(**{"general.architecture": "mamba"}),
         "it is part 1 of 2 and its name does not end in -00001-of-00002.gguf": other(**{"split.count": 2}),
-        "experts of its architecture are not supported": make_gguf(
-            {key.replace("llama.", "qwen2."): "qwen2" if value == "llama" else value
-             for key, value in metadata.items()} | {"qwen2.expert_count": 8}, tensors, lambda *_: F32)[0],
+        "experts of its architecture are not supported": named(
+            "qwen2", **{"qwen2.expert_count": 8}),
         "it has no llama.expert_used_count": other(**{"llama.expert_count": 8}),
         "its llama.expert_gating_func is 2, which is not supported": other(
             **{"llama.expert_count": 8, "llama.expert_used_count": 2, "llama.expert_gating_func": 2}),
-        "its deepseek2.leading_dense_block_count is no whole number from 0": make_gguf(
-            {key.replace("llama.", "deepseek2."): "deepseek2" if value == "llama" else value
-             for key, value in metadata.items()} |
-            {"deepseek2.expert_count": 8, "deepseek2.expert_used_count": 2,
-             "deepseek2.leading_dense_block_count": 1.5}, tensors, lambda *_: F32)[0],
-        "its gemma4.feed_forward_length is not the same in all layers": make_gguf(
-            {key.replace("llama.", "gemma4."): "gemma4" if value == "llama" else value
-             for key, value in metadata.items()} | {"gemma4.feed_forward_length": [44, 45]},
-            tensors, lambda *_: F32)[0],
+        "its deepseek2.leading_dense_block_count is no whole number from 0": named(
+            "deepseek2", **{"deepseek2.expert_count": 8, "deepseek2.expert_used_count": 2,
+                            "deepseek2.leading_dense_block_count": 1.5}),
+        "its gemma4.feed_forward_length is not the same in all layers": named(
+            "gemma4", **{"gemma4.feed_forward_length": [44, 45]}),
+        "its lfm2.attention.head_count_kv is no list": named("lfm2", **{"lfm2.shortconv.l_cache": 3}),
+        "its xielu.beta is [0.5,0.25], and 0.5 in each layer alone is supported": named(
+            "apertus", **{"xielu.beta": [0.5, 0.25]}),
+        "its xielu.alpha_p is no list of numbers": named("apertus", **{"xielu.beta": [0.5, 0.5]}),
         "its llama.block_count is no whole number": other(**{"llama.block_count": 0}),
         "which is not known": other(**{"llama.rope.scaling.type": "stretched"}),
         "its tokenizer is \"bert\"": other(**{"tokenizer.ggml.model": "bert",
