@@ -297,14 +297,14 @@ private:
 
   Value buildLinearAttention(Value x, const LayerSpec &layer, size_t index) {
     addGram(x, layer.linear->query);
-    Value mixed = sinter::buildLinearAttention(*this, x, layer, index, {start, count});
+    Value mixed = sinter::buildLinearAttention(*this, x, layer, index, {start, count, first});
     return buildAttentionOutput(mixed, layer);
   }
 
   Value buildConvolutionMixer(Value x, const LayerSpec &layer, size_t index) {
     addGram(x, layer.convolution->input);
-    return buildAttentionOutput(buildGatedConvolution(*this, x, layer, index, {start, count}),
-                                layer);
+    return buildAttentionOutput(
+        buildGatedConvolution(*this, x, layer, index, {start, count, first}), layer);
   }
 
   Value attend(Value query, Value key, Value value, const LayerSpec &layer) {
@@ -703,12 +703,6 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
     return fail("config.json: key 'output_router_logits'",
                 "training with a loss of the router is not supported",
                 "set it, or router_aux_loss_coef, to false or 0");
-  if (spec.hasConvolution() && options.training.documentMask)
-    return fail("`document_mask`",
-                std::string("the model's ") +
-                    (spec.hasLinearAttention() ? "linear attention goes" : "convolutions go") +
-                    " on over the end of a document",
-                "leave it out");
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry) &&
         getGramLayer(entry).value_or(spec.layers.size()) >= spec.layers.size())

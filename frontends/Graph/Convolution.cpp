@@ -1,7 +1,16 @@
 #include "frontends/Graph/Convolution.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace sinter;
+
+Value ChunkPlace::getAge(GraphBuilder &graph) const {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(first.getType()).getShape();
+  std::vector<float> positions(static_cast<size_t>(shape[1]));
+  std::iota(positions.begin(), positions.end(), 0.0f);
+  Value all = graph.broadcast(graph.constant({shape[1]}, positions), shape, {1});
+  return graph.binary<SubOp>(all, graph.cast(first, graph.getF32()));
+}
 
 /// The rows before a chunk that its convolution sees: zeros where a sequence begins, whatever the
 /// state has from another.
@@ -44,6 +53,13 @@ Value sinter::buildConvolution(GraphBuilder &graph, Value rows, Value weights,
     Value weight = graph.reshape(graph.slice(weights, {i, 0}, {1, channels}), {channels});
     Value term =
         graph.mul(graph.slice(rows, {0, i, 0}, shape), graph.broadcast(weight, shape, {2}));
+    if (int64_t back = width - 1 - i; place.first && back > 0) {
+      // 1 where the token that far back is of the same document.
+      Value age = place.getAge(graph);
+      Value same = graph.unary<StepOp>(graph.binary<SubOp>(
+          age, graph.splat({batch, shape[1]}, static_cast<double>(back) - 0.5)));
+      term = graph.mul(term, graph.broadcast(same, shape, {0, 1}));
+    }
     sum = sum ? graph.add(sum, term) : term;
   }
   if (place.start && width > 1)

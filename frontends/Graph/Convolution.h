@@ -5,14 +5,20 @@
 
 namespace sinter {
 
-/// Where a chunk of tokens stands in its sequence, `[batch]` each; null for whole sequences.
+/// Where a chunk of tokens stands in its sequence.
 struct ChunkPlace {
-  mlir::Value start, count;
+  mlir::Value start, count; ///< `[batch]`; null for whole sequences
+  /// Of whole sequences with several documents, which do not see each other: where in its row each
+  /// token's begins, `[batch, tokens]`; else null.
+  mlir::Value first;
+
+  /// How many tokens of its document stand before each token, f32 `[batch, tokens]`. @pre first
+  mlir::Value getAge(GraphBuilder &graph) const;
 };
 
 /// Each channel's last few numbers, weighted: row i is the sum over j of weights[j] times row
 /// i - width + 1 + j, where rows before the chunk are those of the state `window`
-/// `[batch, width - 1, channels]`, and zeros where a sequence begins.
+/// `[batch, width - 1, channels]`, and zeros where a sequence or a document begins.
 /// @param rows f32 `[batch, tokens, channels]`
 /// @param weights f32 `[width, channels]`
 mlir::Value buildConvolution(GraphBuilder &graph, mlir::Value rows, mlir::Value weights,

@@ -8,6 +8,9 @@ namespace {
 /// What is added to the sum of squares of a query or a key before its root divides them.
 constexpr double kNormEps = 1e-6;
 
+/// e to its negative is below the smallest number of f32.
+constexpr double kForgets = 104;
+
 class LinearAttentionBuilder {
 public:
   LinearAttentionBuilder(ModelParts &parts, Value x, const LayerSpec &layer, size_t index,
@@ -24,7 +27,7 @@ public:
     Value value =
         toHeads(convolve(linear.value, linear.query.out + linear.key.out, "v_window"), heads);
     Value beta = graph.unary<SigmoidOp>(multiply(linear.beta));
-    Value decay = buildDecay();
+    Value decay = forgetOthers(buildDecay());
     parts.setLocation(layer, getPath());
     Value state;
     if (place.start)
@@ -86,6 +89,16 @@ private:
         graph.softplus(graph.addToRows(multiply(linear.decay), getNumbers(linear.decayBias)));
     Value factor = graph.unary<NegOp>(graph.unary<ExpOp>(getNumbers(linear.logDecay)));
     return graph.mul(softplus, graph.broadcast(factor, shape, {2}));
+  }
+
+  /// The decay, by which the state is nothing any more where a document begins.
+  Value forgetOthers(Value decay) {
+    if (!place.first)
+      return decay;
+    SmallVector<int64_t> shape = {batch, tokens, spec.linearValueHeads};
+    Value begins = graph.unary<StepOp>(
+        graph.binary<SubOp>(graph.splat({batch, tokens}, 0.5), place.getAge(graph)));
+    return graph.add(decay, graph.broadcast(graph.scale(begins, -kForgets), shape, {0, 1}));
   }
 
   ModelParts &parts;

@@ -242,12 +242,6 @@ bool ModelSpec::hasLinearAttention() const {
                      [](const LayerSpec &layer) { return layer.linear.has_value(); });
 }
 
-bool ModelSpec::hasConvolution() const {
-  return std::any_of(layers.begin(), layers.end(), [](const LayerSpec &layer) {
-    return layer.linear.has_value() || layer.convolution.has_value();
-  });
-}
-
 bool ModelSpec::hasSlidingWindow() const {
   return std::any_of(layers.begin(), layers.end(),
                      [](const LayerSpec &layer) { return layer.window != 0; });

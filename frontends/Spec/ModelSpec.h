@@ -381,10 +381,6 @@ struct ModelSpec {
   /// True where any layer has linear attention.
   bool hasLinearAttention() const;
 
-  /// True where any layer sees other tokens by a convolution, of its own or before linear
-  /// attention.
-  bool hasConvolution() const;
-
   /// True where any layer sees less than everything before it.
   bool hasSlidingWindow() const;
 

@@ -125,7 +125,7 @@ TEST(Families, ConvolutionsInPlaceOfAttention) {
   // Of 48, two thirds rounded up to 10 are 40.
   ModelSpec spec = parse(config("lfm2", R"("full_attn_idxs": [1], "block_ff_dim": 48,
       "block_multiple_of": 10, "conv_bias": true)"));
-  EXPECT_TRUE(spec.hasConvolution());
+  EXPECT_TRUE(spec.layers[0].isConvolution());
   EXPECT_FALSE(spec.hasLinearAttention());
   std::string stem = "model.layers.0.";
   EXPECT_TRUE(needs(spec, stem + "conv.in_proj.weight", {96, 32}));
