@@ -55,7 +55,7 @@ const PreTokenizer kPreTokenizers[] = {
     {.patterns = {},
      .names = {"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "exaone4", "roberta-bpe"}},
     {.patterns = {kLlama3},
-     .names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"},
+     .names = {"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral", "lfm2"},
      .ignoresMerges = true,
      .beginsText = true},
     {.patterns = {kLlama3}, .names = {"smaug-bpe", "dbrx", "chatglm-bpe"}},

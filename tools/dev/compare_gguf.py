@@ -46,6 +46,10 @@ CHANGES = {
     "deepseek_v2-groups": {"rope_parameters": {"mscale": 0.9}},
     "deepseek_v3": SIGMOIDS,
     "dots1": NO_WINDOW | SIGMOIDS | {"n_group": 1, "topk_group": 1},
+    # Read as Llama by transformers, which says so.
+    "exaone": {"architectures": ["ExaoneForCausalLM"], "activation_function": "silu",
+               "hidden_act": None},
+    "internlm3": {"architectures": ["InternLM3ForCausalLM"]},
     "gemma2": {"query_pre_attn_scalar": 12},
     "glm4_moe_lite": SIGMOIDS,
     "gpt2": {"n_ctx": 40},
@@ -96,8 +100,8 @@ def write_vocabulary(self):
 
 def convert(folder, path, changes):
     hparams = conversion.ModelBase.load_hparams(folder, False)
-    architecture = conversion.get_model_architecture(hparams, conversion.ModelType.TEXT)
     merge(hparams, changes)
+    architecture = conversion.get_model_architecture(hparams, conversion.ModelType.TEXT)
     # Some tables are cut to the tokens that there are.
     vocabulary = {f"t{i}": i for i in range(find(hparams, "vocab_size"))}
     tokenizer = {"model": {"type": "BPE", "vocab": vocabulary}, "added_tokens": []}
