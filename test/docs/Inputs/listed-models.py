@@ -8,7 +8,7 @@ import sys
 root = pathlib.Path(sys.argv[1])
 read = lambda path: (root / path).read_text()
 known = set(re.findall(r'FAMILY\("(\w+)"', read("frontends/Spec/Families/Families.def")))
-known |= set(re.findall(r'^ +\{"([\w-]+)", "\w+", ', 
+known |= set(re.findall(r'^ +\{"([\w-]+)", "\w+", ',
                        read("frontends/Gguf/GgufArchitectures.cpp").split("// The table")[1], re.M))
 for name in ("GgufGemma4", "GgufQwen35"):
     known |= set(re.findall(r'"(gemma4|qwen35|qwen35moe|qwen3next)"', read(f"frontends/Gguf/{name}.cpp")))
