@@ -207,7 +207,7 @@ static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &op
   if (spec.hasLinearAttention() && spec.linearKeySize > longestKey)
     return fail("the model",
                 "its linear attention has keys of " + std::to_string(spec.linearKeySize) +
-                    " elements, of which a processor takes " + std::to_string(longestKey) +
+                    " elements, of which a kernel takes " + std::to_string(longestKey) +
                     " at the most",
                 "");
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";

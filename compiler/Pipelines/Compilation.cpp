@@ -78,7 +78,7 @@ Expected<void> Compilation::checkTarget(TargetAttr target) {
   StringRef obstacle;
   module->walk([&](Operation *op) {
     const KernelFamily *family = families.findRooted(op);
-    obstacle = family ? family->findGpuObstacle() : StringRef();
+    obstacle = family ? family->findGpuObstacle(op) : StringRef();
     return obstacle.empty() ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (obstacle.empty())

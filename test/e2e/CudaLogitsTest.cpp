@@ -48,6 +48,9 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), na
 // Heads of two sizes, keys and values of other layers, inputs of layers, experts beside an MLP.
 INSTANTIATE_TEST_SUITE_P(Layered, CudaLogits, testing::Values("gemma4-small", "gemma4-experts"),
                          nameModelTest);
+// Linear attention in three of four layers, dense or with experts.
+INSTANTIATE_TEST_SUITE_P(Linear, CudaLogits,
+                         testing::Values("qwen3_next", "qwen3_5", "qwen3_5_moe"), nameModelTest);
 
 // Norms in kernels of their own, which begin one after the other.
 class PlainCudaLogits : public CudaLogits {};
@@ -96,6 +99,17 @@ TEST_P(NarrowCudaLogits, InF16) { EXPECT_LE(errorOfAll(DType::F16), 3e-3); }
 INSTANTIATE_TEST_SUITE_P(Models, NarrowCudaLogits,
                          testing::Values("gpt2", "gemma2", "llama-head-80", "sinter-mixed"),
                          nameModelTest);
+
+// Linear attention: in bf16 the convolutions, the decays and the betas begin with products that are
+// rounded, which a processor's are not.
+class LinearNarrowCudaLogits : public CudaLogits {};
+
+TEST_P(LinearNarrowCudaLogits, AreThoseOfTheReference) {
+  EXPECT_LE(errorOfAll(DType::BF16), 3e-2);
+  EXPECT_LE(errorOfAll(DType::F16), 3e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LinearNarrowCudaLogits, testing::Values("qwen3_5"), nameModelTest);
 
 // Text, through the replayed graphs: two slots of different lengths, one of them sampled.
 class CudaText : public CudaLogits {};

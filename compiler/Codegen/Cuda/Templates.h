@@ -57,6 +57,11 @@ mlir::FailureOr<CudaLaunch> instantiateGrouped(mlir::func::FuncOp kernel,
                                                mlir::func::FuncOp function,
                                                const TargetAttr &target, int64_t candidate);
 
+/// linear_attention: one op of that name.
+mlir::FailureOr<CudaLaunch> instantiateLinearAttention(mlir::func::FuncOp kernel,
+                                                       mlir::func::FuncOp function,
+                                                       const TargetAttr &target, int64_t candidate);
+
 /// pack_integers: one sinter.pack of rows of integers of four bits.
 mlir::FailureOr<CudaLaunch> instantiatePackIntegers(mlir::func::FuncOp kernel,
                                                     mlir::func::FuncOp function,
