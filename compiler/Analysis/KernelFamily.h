@@ -69,9 +69,6 @@ public:
   /// Whether consumers of a kernel of the family join it before they join each other.
   virtual bool hasEpilogues() const { return false; }
 
-  /// Why no kernel that is made around a root of the family runs on a GPU; empty where they do.
-  virtual llvm::StringRef findGpuObstacle(mlir::Operation *root) const { return {}; }
-
   /// Whether splat constants are immediate operands of a kernel, and not read from memory.
   virtual bool hasImmediates() const { return true; }
 

@@ -20,12 +20,6 @@ struct LinearAttentionFamily : KernelFamily {
 
   bool hasImmediates() const override { return false; }
 
-  StringRef findGpuObstacle(Operation *root) const override {
-    bool trains = isa<LinearAttentionGradOp>(root) ||
-                  root->getParentOfType<func::FuncOp>()->hasAttr(SinterDialect::kDifferentiate);
-    return trains ? "the gradients of linear attention have no kernel for GPUs yet" : "";
-  }
-
   FailureOr<int64_t> lowerToLoops(func::FuncOp tensorKernel, func::FuncOp loopKernel,
                                   const TargetAttr &target) const override {
     if (isa<LinearAttentionGradOp>(tensorKernel.front().front()))

@@ -54,7 +54,6 @@ Expected<void> Compilation::makeModule() {
              parseTarget(&context, request.options.getTarget(), request.options.cores));
   SINTER_TRY(module, request.graph->build(context, request, target));
   (*module)->setAttr(SinterDialect::kTarget, target);
-  SINTER_CHECK(checkTarget(target));
   SINTER_TRY(std::vector<runtime::GridAxis> axes, runtime::parseGrid(request.options.grid));
   SINTER_CHECK(checkGrid(axes));
   // A text may say what it is written for.
@@ -69,22 +68,6 @@ Expected<void> Compilation::makeModule() {
     (*module)->setAttr(SinterDialect::kGrid, makeGrid(axes));
   addMetadata();
   return {};
-}
-
-Expected<void> Compilation::checkTarget(TargetAttr target) {
-  if (!target.isGpu())
-    return {};
-  KernelFamilies families(&context);
-  StringRef obstacle;
-  module->walk([&](Operation *op) {
-    const KernelFamily *family = families.findRooted(op);
-    obstacle = family ? family->findGpuObstacle(op) : StringRef();
-    return obstacle.empty() ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  if (obstacle.empty())
-    return {};
-  return fail("`target` " + std::string(request.options.getTarget()), obstacle.str(),
-              "give `target` cpu");
 }
 
 Expected<void> Compilation::checkGrid(ArrayRef<runtime::GridAxis> axes) {

@@ -60,7 +60,6 @@ private:
   Expected<void> loadPlugins();
   Expected<void> makeModule();
   /// Fails on an op that has no kernel there.
-  Expected<void> checkTarget(TargetAttr target);
   /// Fails where the module or its options cannot be split over the axes.
   Expected<void> checkGrid(llvm::ArrayRef<runtime::GridAxis> axes);
   Expected<void> checkStages(size_t places, bool trains);

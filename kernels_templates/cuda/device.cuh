@@ -667,6 +667,49 @@ SINTER_DEVICE bool arrive_last(unsigned *ticket, unsigned count) {
   return result;
 }
 
+/// The number of this block in the order in which `count` blocks begin, for all its threads: those
+/// with lower numbers have begun, so that it may wait for what they do. `counter` is zero before
+/// the first and again after the last.
+SINTER_DEVICE unsigned take_number(unsigned *counter, unsigned count) {
+  __shared__ unsigned number;
+  if (threadIdx.x == 0) {
+    number = atomicAdd(counter, 1u);
+    if (number == count - 1)
+      *counter = 0;
+  }
+  __syncthreads();
+  return number;
+}
+
+/// Adds one to a counter: who waits for that sees what the block has written before.
+SINTER_DEVICE void announce(unsigned *counter) {
+  __syncthreads();
+  if (threadIdx.x != 0)
+    return;
+#ifdef SINTER_SIMT
+  __threadfence();
+  atomicAdd(counter, 1u);
+#else
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+#endif
+}
+
+/// Waits until `count` blocks have announced themselves at a counter.
+SINTER_DEVICE void wait_for(unsigned *counter, unsigned count) {
+  if (threadIdx.x == 0) {
+    unsigned seen;
+    do {
+#ifdef SINTER_SIMT
+      seen = atomicAdd(counter, 0u);
+      __threadfence();
+#else
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+#endif
+    } while (seen < count);
+  }
+  __syncthreads();
+}
+
 /// Waits until the kernel before this one is done and what it wrote is there, where this one was
 /// launched to overlap with it (programmatic dependent launch, compute capability 9.0). Every
 /// thread calls it. Before it, only memory that no kernel writes is read, and nothing is written.

@@ -84,7 +84,7 @@ template <class P> struct ForwardTile {
 
 template <class P> SINTER_CONSTEXPR int linear_attention_shared() {
   using Tile = linear::ForwardTile<P>;
-  return linear::kIsStep<P> ? 0 : linear::walk_bytes<Tile::kTokens, Tile::kBytes>();
+  return linear::kIsStep<P> ? 0 : linear::walk_bytes<Tile::kTokens, Tile::kBytes, 1>();
 }
 
 namespace linear {
@@ -282,8 +282,8 @@ SINTER_DEVICE void forward_chunk(const typename P::Query *query, const typename 
       own.say(place, begin + t, q, result);
     }
   };
-  walk<P, Tile::kTokens, Tile::kBytes, kThreads, 1>({decay + place.gate(0), beta + place.gate(0)},
-                                                    tokens, dynamic_shared<char>(), copy, compute);
+  walk<P, Tile::kTokens, Tile::kBytes, kThreads, 1, 1>(
+      {decay + place.gate(0), beta + place.gate(0)}, tokens, dynamic_shared<char>(), copy, compute);
   if (own_lane<P::depth>() == 0 && place.column < P::width)
     for (int t = tokens; t < P::tokens; ++t)
       result[place.gate(t) * P::width + place.column] = from_float<typename P::Result>(0.0f);

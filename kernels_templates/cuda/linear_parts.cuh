@@ -69,12 +69,14 @@ SINTER_DEVICE void copy_rows(T *shared, const T *global, long long stride, int r
   if constexpr (IS_ALIGNED) {
     constexpr int kPieces = PITCH / kVector<T>;
     static_assert(PITCH % kVector<T> == 0, "a row is a multiple of 16 bytes");
+#pragma unroll 1
     for (int i = threadIdx.x; i < rows * kPieces; i += THREADS) {
       const int row = i / kPieces, column = i % kPieces * kVector<T>;
       cp_async_16_if(column < columns, shared + row * PITCH + column,
                      column < columns ? global + row * stride + column : global);
     }
   } else {
+#pragma unroll 1
     for (int i = threadIdx.x; i < rows * PITCH; i += THREADS) {
       const int row = i / PITCH, column = i % PITCH;
       shared[i] = column < columns ? global[row * stride + column] : from_float<T>(0.0f);
@@ -85,7 +87,7 @@ template <class T, int PITCH> SINTER_CONSTEXPR bool has_aligned_rows(int length)
   return length * sizeof(T) % 16 == 0 && PITCH * sizeof(T) % 16 == 0;
 }
 
-/// The decays and betas of a head, whose token t has them at t * heads.
+/// The decays and betas of heads, whose token t has them from t * heads on.
 template <class P> struct Gates {
   const typename P::Decay *decay;
   const typename P::Beta *beta;
@@ -94,18 +96,18 @@ template <class P> struct Gates {
 /// Goes along `count` tokens, TILE of them at a time, with two buffers of BYTES bytes each in
 /// shared memory: `copy(buffer, begin, n)` begins to bring n tokens into one while
 /// `compute(buffer, factors, betas, begin, n)` has the tokens before them in the other, with
-/// exp(decay) and beta of each. STEP is -1 where the gates are of the last token and all goes
-/// backwards.
-template <class P, int TILE, int BYTES, int THREADS, int STEP, class Copy, class Compute>
+/// exp(decay) and beta of HEADS neighbouring heads of each. STEP is -1 where the gates are of the
+/// last token and all goes backwards.
+template <class P, int TILE, int BYTES, int THREADS, int STEP, int HEADS, class Copy, class Compute>
 SINTER_DEVICE void walk(const Gates<P> &gates, int count, char *shared, Copy copy,
                         Compute compute) {
-  static_assert(TILE <= THREADS, "a thread has a token's gates");
-  constexpr int kBuffer = BYTES + 2 * shared_bytes<float>(TILE);
+  constexpr int kGates = TILE * HEADS, kBuffer = BYTES + 2 * shared_bytes<float>(kGates);
+  static_assert(kGates <= THREADS, "a thread has the gates of a token and head");
   auto factors_of = [&](int turn) {
     return reinterpret_cast<float *>(shared + turn * kBuffer + BYTES);
   };
   auto betas_of = [&](int turn) {
-    return reinterpret_cast<float *>(shared + turn * kBuffer + BYTES + shared_bytes<float>(TILE));
+    return reinterpret_cast<float *>(shared + turn * kBuffer + BYTES + shared_bytes<float>(kGates));
   };
   const int thread = threadIdx.x;
   float decay = 0, beta = 0;
@@ -113,38 +115,36 @@ SINTER_DEVICE void walk(const Gates<P> &gates, int count, char *shared, Copy cop
     const int n = min_of(TILE, count - begin);
     copy(shared + turn * kBuffer, begin, n);
     cp_async_commit();
-    if (thread < n) {
-      const long long at = static_cast<long long>(begin + thread) * STEP * P::heads;
+    if (thread < n * HEADS) {
+      const long long at =
+          static_cast<long long>(begin + thread / HEADS) * STEP * P::heads + thread % HEADS;
       decay = to_float(gates.decay[at]);
       beta = to_float(gates.beta[at]);
     }
   };
   auto finish_gates = [&](int turn) {
-    if (thread < TILE) {
+    if (thread < kGates) {
       factors_of(turn)[thread] = exp(decay);
       betas_of(turn)[thread] = beta;
     }
   };
-  if (count <= 0)
-    return;
-  begin_tile(0, 0);
-  finish_gates(0);
-  for (int begin = 0, turn = 0; begin < count; begin += TILE, turn ^= 1) {
+  for (int begin = -TILE, turn = 1; begin < count; begin += TILE, turn ^= 1) {
     // Behind this barrier nobody reads the other buffer any more.
     cp_async_wait<0>();
     __syncthreads();
     const bool goesOn = begin + TILE < count;
     if (goesOn)
       begin_tile(begin + TILE, turn ^ 1);
-    compute(shared + turn * kBuffer, factors_of(turn), betas_of(turn), begin,
-            min_of(TILE, count - begin));
+    if (begin >= 0)
+      compute(shared + turn * kBuffer, factors_of(turn), betas_of(turn), begin,
+              min_of(TILE, count - begin));
     if (goesOn)
       finish_gates(turn ^ 1);
   }
 }
 /// Bytes of shared memory that `walk` is given.
-template <int TILE, int BYTES> SINTER_CONSTEXPR int walk_bytes() {
-  return 2 * (BYTES + 2 * shared_bytes<float>(TILE));
+template <int TILE, int BYTES, int HEADS> SINTER_CONSTEXPR int walk_bytes() {
+  return 2 * (BYTES + 2 * shared_bytes<float>(TILE * HEADS));
 }
 
 } // namespace linear

@@ -103,6 +103,29 @@ TEST_P(ExpertsCudaTraining, InF32) {
 
 INSTANTIATE_TEST_SUITE_P(Models, ExpertsCudaTraining, testing::Values("mixtral"), nameModelTest);
 
+// Linear attention, as a processor trains it: its kernels are looked at access by access in tests
+// of their own, too.
+class LinearCudaTraining : public ExpertsCudaTraining {};
+
+TEST_P(LinearCudaTraining, FollowsAProcessor) {
+  TrainedModel model(GetParam());
+  CompileOptions options = model.options();
+  TrainedSteps steps = train(model, options), again = train(model, options);
+  EXPECT_EQ(steps.losses, again.losses);
+  EXPECT_EQ(steps.parameters, again.parameters);
+  auto onProcessor = [&](const CompileOptions &options) {
+    return model.train(model.compile(options), /*threads=*/1, /*learningRate=*/3e-4,
+                       /*accumulate=*/1, kSteps);
+  };
+  TrainedSteps processor = onProcessor(options);
+  EXPECT_LE(worstDifference(steps.losses, processor.losses), 1e-5);
+  EXPECT_LE(worstDifference(steps.norms, processor.norms), 1e-4);
+  options.computeType = DType::BF16;
+  EXPECT_LE(worstDifference(train(model, options).losses, onProcessor(options).losses), 5e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LinearCudaTraining, testing::Values("qwen3_5"), nameModelTest);
+
 // Where the device chooses: what it tried leaves no trace in parameters and moments, and what it
 // remembers gives the same bits.
 class TunedCudaTraining : public CudaTraining {};

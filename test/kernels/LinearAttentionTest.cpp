@@ -20,11 +20,10 @@ struct Sizes {
   size_t states() const { return size_t(slots) * heads * depth * width; }
 };
 
-struct Rule {
+/// What both templates are told.
+struct Common {
   Sizes sizes;
-  bool hasState = true;
   std::string element = kF32, gate = kF32;
-  double tolerance = 1e-5;
 
   Parameters getParameters() const {
     return {{"Query", element},
@@ -32,15 +31,38 @@ struct Rule {
             {"Value", element},
             {"Decay", gate},
             {"Beta", gate},
-            {"Result", element},
             {"slots", std::to_string(sizes.slots)},
             {"tokens", std::to_string(sizes.tokens)},
             {"groups", std::to_string(sizes.groups)},
             {"heads", std::to_string(sizes.heads)},
             {"depth", std::to_string(sizes.depth)},
             {"width", std::to_string(sizes.width)},
-            {"scale", "0.25"},
-            {"hasState", hasState ? "true" : "false"}};
+            {"scale", "0.25"}};
+  }
+};
+
+struct Rule : Common {
+  bool hasState;
+  double tolerance;
+
+  Rule(Sizes sizes, bool hasState = true, std::string element = kF32, std::string gate = kF32,
+       double tolerance = 1e-5)
+      : Common{sizes, element, gate}, hasState(hasState), tolerance(tolerance) {}
+
+  Parameters getParameters() const {
+    Parameters parameters = Common::getParameters();
+    parameters["Result"] = element;
+    parameters["hasState"] = hasState ? "true" : "false";
+    return parameters;
+  }
+};
+
+/// Gradients of whole sequences.
+struct Gradient : Common {
+  Parameters getParameters() const {
+    Parameters parameters = Common::getParameters();
+    parameters["Gradient"] = element;
+    return parameters;
   }
 };
 
@@ -48,7 +70,7 @@ struct Rule {
 struct Operands {
   HostTensor query, key, value, decay, beta, state, start, count, result;
 
-  Operands(const Rule &rule, std::mt19937 &engine)
+  Operands(const Common &rule, std::mt19937 &engine)
       : query(HostTensor::random(rule.element, rule.sizes.keys(), engine,
                                  1 / std::sqrt(double(rule.sizes.depth)))),
         key(HostTensor::random(rule.element, rule.sizes.keys(), engine,
@@ -128,21 +150,151 @@ void expectRule(TestKernels &kernels, const std::string &name, const Rule &rule,
     EXPECT_LE(distance(all.state.values, expected.state.values), 1e-5);
 }
 
+/// The gradients of queries, keys, values, decays and betas.
+std::vector<std::vector<double>> differentiate(const Gradient &one, const Operands &all,
+                                               const HostTensor &gradient) {
+  const Sizes &s = one.sizes;
+  std::vector<std::vector<double>> of = {
+      std::vector<double>(s.keys()), std::vector<double>(s.keys()), std::vector<double>(s.values()),
+      std::vector<double>(s.gates()), std::vector<double>(s.gates())};
+  size_t size = size_t(s.depth) * s.width;
+  for (int b = 0; b < s.slots; ++b)
+    for (int h = 0; h < s.heads; ++h) {
+      auto gate = [&](int t) { return (size_t(b) * s.tokens + t) * s.heads + h; };
+      auto row = [&](int t) {
+        return ((size_t(b) * s.tokens + t) * s.groups + h / (s.heads / s.groups)) * s.depth;
+      };
+      std::vector<double> states(size * (s.tokens + 1)), misses(size_t(s.tokens) * s.width);
+      for (int t = 0; t < s.tokens; ++t)
+        for (int j = 0; j < s.width; ++j) {
+          const double *before = &states[size * t + j], *k = &all.key.values[row(t)];
+          double factor = std::exp(all.decay.values[gate(t)]), said = 0;
+          for (int i = 0; i < s.depth; ++i)
+            said += before[i * s.width] * k[i];
+          double miss = all.value.values[gate(t) * s.width + j] - factor * said;
+          misses[size_t(t) * s.width + j] = miss;
+          for (int i = 0; i < s.depth; ++i)
+            states[size * (t + 1) + i * s.width + j] =
+                factor * before[i * s.width] + k[i] * all.beta.values[gate(t)] * miss;
+        }
+      std::vector<double> ofState(size);
+      for (int t = s.tokens; t-- > 0;) {
+        const double *q = &all.query.values[row(t)], *k = &all.key.values[row(t)];
+        double factor = std::exp(all.decay.values[gate(t)]), ofFactor = 0;
+        double beta = all.beta.values[gate(t)];
+        for (int j = 0; j < s.width; ++j) {
+          double o = gradient.values[gate(t) * s.width + j], ofStep = 0, said = 0;
+          double miss = misses[size_t(t) * s.width + j];
+          const double *before = &states[size * t + j], *behind = before + size;
+          for (int i = 0; i < s.depth; ++i) {
+            double &x = ofState[i * s.width + j];
+            x += 0.25 * q[i] * o;
+            ofStep += x * k[i];
+            said += before[i * s.width] * k[i];
+          }
+          double ofValue = beta * ofStep;
+          of[2][gate(t) * s.width + j] = ofValue;
+          of[4][gate(t)] += miss * ofStep;
+          for (int i = 0; i < s.depth; ++i) {
+            double &x = ofState[i * s.width + j];
+            of[0][row(t) + i] += 0.25 * behind[i * s.width] * o;
+            of[1][row(t) + i] += x * beta * miss - factor * before[i * s.width] * ofValue;
+            ofFactor += x * before[i * s.width];
+            x = factor * (x - k[i] * ofValue);
+          }
+          ofFactor -= said * ofValue;
+        }
+        of[3][gate(t)] = factor * ofFactor;
+      }
+    }
+  return of;
+}
+
+/// Runs a kernel and returns its five results.
+std::vector<std::vector<double>> runGradient(TestKernels &kernels, const std::string &name,
+                                             const Gradient &one, Operands &all,
+                                             HostTensor &gradient, HostTensor &scratch,
+                                             Order order) {
+  const Sizes &s = one.sizes;
+  std::vector<HostTensor> of;
+  for (size_t count : {s.keys(), s.keys(), s.values(), s.gates(), s.gates()})
+    of.push_back(HostTensor::unwritten(kF32, count));
+  auto report = kernels.run(name,
+                            {&all.query, &all.key, &all.value, &all.decay, &all.beta, &gradient,
+                             &of[0], &of[1], &of[2], &of[3], &of[4], &scratch},
+                            order);
+  EXPECT_TRUE(report) << report.error().message();
+  if (report)
+    EXPECT_TRUE(report->clean()) << report->text();
+  std::vector<std::vector<double>> results;
+  for (HostTensor &each : of)
+    results.push_back(each.values);
+  return results;
+}
+
+/// Scratch whose tickets are zero; what is read before it is written becomes a wrong result.
+HostTensor makeScratch(const Gradient &one, size_t &tickets) {
+  const Sizes &s = one.sizes;
+  int rows = 128 / (s.width <= 128 ? 8 : s.width <= 256 ? 16 : 32);
+  tickets = (size_t(1 + 2 * s.slots * s.groups) + 3) / 4 * 4;
+  HostTensor scratch(kF32, tickets + s.gates() * (s.width + 2 * ((s.depth + rows - 1) / rows)));
+  std::fill(scratch.values.begin() + tickets, scratch.values.end(), NAN);
+  return scratch;
+}
+
+void expectGradient(TestKernels &kernels, const std::string &name, const Gradient &one,
+                    Order order) {
+  std::mt19937 engine(13);
+  Operands all(one, engine);
+  HostTensor gradient = HostTensor::random(one.element, one.sizes.values(), engine);
+  std::vector<std::vector<double>> expected = differentiate(one, all, gradient), before;
+  size_t tickets;
+  HostTensor scratch = makeScratch(one, tickets);
+  // The second run finds the scratch as the first has left it.
+  for (Order each : {order, Order::Shuffled}) {
+    auto found = runGradient(kernels, name, one, all, gradient, scratch, each);
+    for (size_t i = 0; i < 5; ++i) {
+      SCOPED_TRACE(i);
+      // A decay's is a sum over later tokens of differences, which cancel out where it is small.
+      EXPECT_LE(distance(found[i], expected[i]), i == 3 ? 3e-5 : 1e-5);
+    }
+    EXPECT_EQ(std::vector<double>(scratch.values.begin(), scratch.values.begin() + tickets),
+              std::vector<double>(tickets));
+    if (!before.empty())
+      EXPECT_EQ(found, before);
+    before = found;
+  }
+}
+
+std::map<std::string, Gradient> makeGradients() {
+  return {{"one", {{{1, 1, 1, 1, 1, 1}}}},
+          {"pair", {{{2, 5, 1, 2, 6, 7}}}},
+          {"odd", {{{2, 21, 2, 6, 12, 21}}}},
+          {"alone", {{{1, 40, 2, 2, 36, 40}}}},
+          {"five", {{{1, 9, 1, 5, 20, 24}}}},
+          {"eight", {{{1, 35, 1, 8, 16, 36}}}},
+          {"bf16", {{{2, 19, 1, 2, 32, 48}, kBf16, kF32}}},
+          {"f16", {{{1, 19, 1, 3, 33, 20}, kF16, kF16}}},
+          {"model", {{{1, 37, 1, 2, 128, 128}}}},
+          {"long_keys", {{{1, 5, 1, 2, 300, 10}}}},
+          {"long_values", {{{1, 5, 1, 2, 10, 600}}}}};
+}
+
 std::map<std::string, Rule> makeRules() {
-  return {{"one", {{1, 1, 1, 1, 1, 1}}},
-          {"steps", {{4, 1, 2, 4, 20, 36}}},
-          {"odd_steps", {{4, 1, 1, 3, 45, 7}}},
-          {"model_step", {{2, 1, 1, 2, 128, 128}}},
-          {"whole_step", {{2, 1, 1, 2, 16, 40}, false}},
-          {"long_step", {{1, 1, 1, 1, 600, 8}}},
-          {"chunks", {{4, 9, 2, 6, 12, 21}}},
-          {"model_chunk", {{1, 70, 1, 2, 128, 128}}},
-          {"whole", {{2, 40, 1, 3, 24, 33}, false}},
-          {"bf16", {{2, 37, 2, 4, 32, 48}, true, kBf16, kF32, 8e-3}},
-          {"bf16_step", {{2, 1, 2, 4, 32, 48}, true, kBf16, kBf16, 8e-3}},
-          {"f16", {{1, 20, 1, 2, 200, 9}, false, kF16, kF16, 2e-3}},
-          {"long_keys", {{1, 5, 1, 2, 300, 10}}},
-          {"longest_keys", {{1, 3, 1, 1, 1024, 3}}}};
+  return {{"one", Rule({1, 1, 1, 1, 1, 1})},
+          {"steps", Rule({4, 1, 2, 4, 20, 36})},
+          {"odd_steps", Rule({4, 1, 1, 3, 45, 7})},
+          {"model_step", Rule({2, 1, 1, 2, 128, 128})},
+          {"whole_step", Rule({2, 1, 1, 2, 16, 40}, false)},
+          {"long_step", Rule({1, 1, 1, 1, 600, 8})},
+          {"chunks", Rule({4, 9, 2, 6, 12, 21})},
+          {"model_chunk", Rule({1, 70, 1, 2, 128, 128})},
+          {"whole", Rule({2, 40, 1, 3, 24, 33}, false)},
+          {"bf16", Rule({2, 37, 2, 4, 32, 48}, true, kBf16, kF32, 8e-3)},
+          {"bf16_step", Rule({2, 1, 2, 4, 32, 48}, true, kBf16, kBf16, 8e-3)},
+          {"f16", Rule({1, 20, 1, 2, 200, 9}, false, kF16, kF16, 2e-3)},
+          {"long_keys", Rule({1, 5, 1, 2, 300, 10})},
+          {"longest_keys", Rule({1, 3, 1, 1, 1024, 3})}};
 }
 } // namespace
 
@@ -161,7 +313,7 @@ TEST(LinearAttention, TouchesWhatItMay) {
 TEST(LinearAttention, HasTheSameBitsInAnyBatchAndChunks) {
   SINTER_SKIP_WITHOUT_KERNELS();
   constexpr int tokens = 19;
-  Rule batch{{3, tokens, 2, 4, 44, 40}}, alone = batch, step = batch;
+  Rule batch({3, tokens, 2, 4, 44, 40}), alone = batch, step = batch;
   alone.sizes.slots = step.sizes.slots = step.sizes.tokens = 1;
   auto kernels = TestKernels::compile(getTemplate("linear_attention"),
                                       {{"batch", batch.getParameters()},
@@ -206,5 +358,49 @@ TEST(LinearAttention, HasTheSameBitsInAnyBatchAndChunks) {
     }
     EXPECT_EQ(results, expected.result.values);
     EXPECT_EQ(one.state.values, expected.state.values);
+  }
+}
+
+TEST(LinearAttention, GradientsAreTheRules) {
+  forEachKernel("linear_attention_grad", makeGradients(), /*checked=*/false, expectGradient);
+}
+
+TEST(LinearAttention, GradientsTouchWhatTheyMay) {
+  std::map<std::string, Gradient> gradients = makeGradients();
+  for (const char *name : {"model", "long_keys", "long_values"})
+    gradients.erase(name);
+  forEachKernel("linear_attention_grad", gradients, /*checked=*/true, expectGradient);
+}
+
+// A slot's gradients have the same bits alone and among others.
+TEST(LinearAttention, GradientsHaveTheSameBitsInAnyBatch) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  Gradient batch{{{3, 19, 2, 6, 20, 28}}}, alone = batch;
+  alone.sizes.slots = 1;
+  auto kernels = TestKernels::compile(
+      getTemplate("linear_attention_grad"),
+      {{"batch", batch.getParameters()}, {"alone", alone.getParameters()}}, /*checked=*/false);
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  std::mt19937 engine(17);
+  Operands all(batch, engine);
+  HostTensor gradient = HostTensor::random(kF32, batch.sizes.values(), engine);
+  size_t tickets;
+  HostTensor scratch = makeScratch(batch, tickets), ownScratch = makeScratch(alone, tickets);
+  auto whole = runGradient(*kernels, "batch", batch, all, gradient, scratch, Order::Forward);
+  for (int slot = 0; slot < 3; ++slot) {
+    auto take = [&](const std::vector<double> &from) {
+      size_t size = from.size() / 3;
+      return std::vector<double>(from.begin() + slot * size, from.begin() + (slot + 1) * size);
+    };
+    Operands own(alone, engine);
+    for (HostTensor Operands::*member :
+         {&Operands::query, &Operands::key, &Operands::value, &Operands::decay, &Operands::beta})
+      (own.*member).values = take((all.*member).values);
+    HostTensor ownGradient = gradient;
+    ownGradient.values = take(gradient.values);
+    auto found =
+        runGradient(*kernels, "alone", alone, own, ownGradient, ownScratch, Order::Reverse);
+    for (size_t i = 0; i < 5; ++i)
+      EXPECT_EQ(found[i], take(whole[i])) << slot << ", " << i;
   }
 }

@@ -71,8 +71,7 @@ static void passResult(TemplateInstance &instance, func::FuncOp kernel, Value re
                                               std::distance(returned.begin(), found)));
 }
 
-FailureOr<CudaLaunch> sinter::instantiateLinearAttention(func::FuncOp kernel, func::FuncOp function,
-                                                         const TargetAttr &, int64_t) {
+static FailureOr<CudaLaunch> instantiateForward(func::FuncOp kernel, func::FuncOp function) {
   FailureOr<LinearAttentionOp> op = findAlone<LinearAttentionOp>(kernel);
   if (failed(op))
     return failure();
@@ -103,4 +102,73 @@ FailureOr<CudaLaunch> sinter::instantiateLinearAttention(func::FuncOp kernel, fu
              2 * vectors.getBytes(1, Float32Type::get(kernel.getContext())));
   launch.waits = true;
   return launch;
+}
+
+namespace {
+/// The sizes of a launch, as linear_attention_grad.cuh computes them.
+struct LinearGradShape {
+  static constexpr int64_t threads = 128, warps = 4;
+  int64_t grid, sharedBytes, scratchBytes;
+
+  explicit LinearGradShape(LinearAttentionGradOp op) {
+    ArrayRef<int64_t> keys = op.getKey().getType().getShape(),
+                      values = op.getValue().getType().getShape();
+    Type query = getElementTypeOrSelf(op.getQuery()), key = getElementTypeOrSelf(op.getKey()),
+         gradient = getElementTypeOrSelf(op.getGradient()), f32 = Float32Type::get(op.getContext());
+    int64_t slots = values[0], tokens = values[1], groups = keys[2], heads = values[2];
+    VectorShape ofKeys(keys[3]), ofValues(values[3]);
+    int64_t columns = threads / ofKeys.lanes, rows = threads / ofValues.lanes;
+    int64_t rowBlocks = llvm::divideCeil(keys[3], rows);
+    grid = 2 * slots * heads * llvm::divideCeil(values[3], columns) + slots * groups * rowBlocks;
+
+    int64_t together = ofValues.pitch > 512 ? 1 : 4;
+    while (heads / groups % together != 0)
+      --together;
+    int64_t first = 2 * (ofKeys.getBytes(ofKeys.pitch, query) + ofKeys.getBytes(ofKeys.pitch, key) +
+                         ofKeys.getBytes(columns, f32) + 2 * ofKeys.getBytes(1, f32));
+    VectorShape tile = ofValues;
+    tile.tileTokens = std::max<int64_t>(2048 / (ofValues.pitch * together), 1);
+    int64_t vectors = together * ofValues.pitch;
+    int64_t second = 2 * (tile.getBytes(vectors, gradient) + 2 * tile.getBytes(vectors, f32) +
+                          tile.getBytes(rows, query) + tile.getBytes(rows, key) +
+                          2 * tile.getBytes(rows, f32) + 2 * tile.getBytes(together, f32)) +
+                     tile.getBytes(2 * warps * together, f32);
+    sharedBytes = std::max(first, second);
+    scratchBytes = static_cast<int64_t>(llvm::alignTo(4 * (1 + 2 * slots * groups), 16)) +
+                   4 * slots * tokens * heads * (values[3] + 2 * rowBlocks);
+  }
+};
+} // namespace
+
+static FailureOr<CudaLaunch> instantiateGradient(func::FuncOp kernel, func::FuncOp function) {
+  FailureOr<LinearAttentionGradOp> op = findAlone<LinearAttentionGradOp>(kernel);
+  if (failed(op))
+    return failure();
+  if (op->getValue().getType().getShape().back() > kLongestKey)
+    return op->emitError("expected values of ") << kLongestKey << " elements at the most";
+  for (Value result : op->getResults())
+    if (!getElementTypeOrSelf(result).isF32())
+      return op->emitError("expected gradients of f32, got ") << result.getType();
+  if (!llvm::is_contained(kernel.front().getTerminator()->getOperands(), op->getValueGradient()))
+    return op->emitError("expected the gradient of the value to be a result");
+  TemplateInstance instance("linear_attention_grad", "linear_attention_grad", kernel.getContext());
+  setLinearAttention(instance, *op);
+  instance.set("Gradient", getElementTypeOrSelf(op->getGradient()));
+  instance.pass(cast<BlockArgument>(op->getGradient()).getArgNumber());
+  for (Value result : op->getResults())
+    passResult(instance, kernel, result);
+  instance.pass(kernel.getNumArguments() + kernel.getNumResults());
+  instance.write(function, /*usesShared=*/true);
+  LinearGradShape shape(*op);
+  return CudaLaunch{.grid = shape.grid,
+                    .block = LinearGradShape::threads,
+                    .sharedBytes = shape.sharedBytes,
+                    .scratchBytes = shape.scratchBytes,
+                    .waits = true};
+}
+
+FailureOr<CudaLaunch> sinter::instantiateLinearAttention(func::FuncOp kernel, func::FuncOp function,
+                                                         const TargetAttr &, int64_t) {
+  return isa<LinearAttentionGradOp>(kernel.front().front()) ? instantiateGradient(kernel, function)
+                                                            : instantiateForward(kernel, function);
 }

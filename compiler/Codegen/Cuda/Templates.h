@@ -57,7 +57,7 @@ mlir::FailureOr<CudaLaunch> instantiateGrouped(mlir::func::FuncOp kernel,
                                                mlir::func::FuncOp function,
                                                const TargetAttr &target, int64_t candidate);
 
-/// linear_attention: one op of that name.
+/// linear_attention or linear_attention_grad: one op of that name.
 mlir::FailureOr<CudaLaunch> instantiateLinearAttention(mlir::func::FuncOp kernel,
                                                        mlir::func::FuncOp function,
                                                        const TargetAttr &target, int64_t candidate);

@@ -28,3 +28,36 @@ func.func private @beside(%q: tensor<1x2x1x4xf32>, %d: tensor<1x2x1xf32>) -> ten
   %1 = sinter.relu %0 : (tensor<1x2x1x4xf32>) -> tensor<1x2x1x4xf32>
   return %1 : tensor<1x2x1x4xf32>
 }
+
+// -----
+
+func.func private @narrow(%q: tensor<1x2x1x4xf32>, %d: tensor<1x2x1xf32>) -> tensor<1x2x1x4xbf16>
+    attributes {sinter.kernel = "linear_attention"} {
+  // expected-error @below {{expected gradients of f32, got 'tensor<1x2x1x4xbf16>'}}
+  %0:5 = sinter.linear_attention_grad %q, %q, %q, %d, %d, %q {scale = 0.25}
+    : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1x4xf32>)
+    -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xbf16>, tensor<1x2x1xf32>, tensor<1x2x1xf32>)
+  return %0#2 : tensor<1x2x1x4xbf16>
+}
+
+// -----
+
+func.func private @without_value(%q: tensor<1x2x1x4xf32>, %d: tensor<1x2x1xf32>) -> tensor<1x2x1x4xf32>
+    attributes {sinter.kernel = "linear_attention"} {
+  // expected-error @below {{expected the gradient of the value to be a result}}
+  %0:5 = sinter.linear_attention_grad %q, %q, %q, %d, %d, %q {scale = 0.25}
+    : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1x4xf32>)
+    -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>)
+  return %0#0 : tensor<1x2x1x4xf32>
+}
+
+// -----
+
+func.func private @long_values(%q: tensor<1x2x1x4xf32>, %v: tensor<1x2x1x1025xf32>, %d: tensor<1x2x1xf32>) -> tensor<1x2x1x1025xf32>
+    attributes {sinter.kernel = "linear_attention"} {
+  // expected-error @below {{expected values of 1024 elements at the most}}
+  %0:5 = sinter.linear_attention_grad %q, %q, %v, %d, %d, %v {scale = 0.25}
+    : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x1025xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1x1025xf32>)
+    -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x1025xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>)
+  return %0#2 : tensor<1x2x1x1025xf32>
+}
