@@ -16,6 +16,10 @@ inline constexpr int64_t kBlockRows = 256;
 /// may be computed apart; of fewer, sums are of several parts (RegisterTile.h).
 inline constexpr int64_t kManyRows = 4;
 
+/// Elements of a head of attention, at the most, that processors have kernels for, of inference and
+/// of gradients: stacks have room for copies of blocks of them.
+inline constexpr int64_t kWidestProcessorHead = 1024;
+
 /// Elements of a head of attention, at the most, that GPUs multiply by matrix instructions: their
 /// registers hold no wider outputs.
 inline constexpr int64_t kWidestMatrixHead = 256;

@@ -208,23 +208,30 @@ private:
   }
 
   void preparePanels() {
+    auto prepareColumns = [&](const StridedInput &input, Value first, Value d, Value mask) {
+      SmallVector<Value> rows;
+      for (int64_t i = 0; i < lanes; ++i) {
+        Value key = builder.min(builder.add(builder.add(firstKey, first), i),
+                                builder.index(plan.maxSequence - 1));
+        Value at = builder.add(offsetOf(input, key, keyHead), d);
+        rows.push_back(builder.load(arguments[input.argument], at, mask));
+        if (&input == &plan.key)
+          builder.store(rows.back(), keys,
+                        builder.add(builder.mul(builder.add(first, i), width), d));
+      }
+      Value panel = builder.add(builder.mul(first, width), builder.mul(d, lanes));
+      for (auto [i, column] : llvm::enumerate(builder.transpose(rows)))
+        builder.store(column, &input == &plan.key ? keyPanels : valuePanels,
+                      builder.add(panel, static_cast<int64_t>(i) * lanes));
+    };
     builder.loop(builder.index(0), builder.index(plan.keyBlock), lanes, [&](Value first) {
-      for (const StridedInput *input : {&plan.key, &plan.value})
-        for (int64_t d = 0; d < width; d += lanes) {
-          SmallVector<Value> rows;
-          for (int64_t i = 0; i < lanes; ++i) {
-            Value key = builder.min(builder.add(builder.add(firstKey, first), i),
-                                    builder.index(plan.maxSequence - 1));
-            Value at = builder.add(offsetOf(*input, key, keyHead), d);
-            rows.push_back(builder.load(arguments[input->argument], at, maskOfColumns(d)));
-            if (input == &plan.key)
-              builder.store(rows.back(), keys,
-                            builder.add(builder.mul(builder.add(first, i), width), d));
-          }
-          for (auto [i, column] : llvm::enumerate(builder.transpose(rows)))
-            builder.store(column, input == &plan.key ? keyPanels : valuePanels,
-                          builder.add(builder.mul(first, width), (d + i) * lanes));
-        }
+      for (const StridedInput *input : {&plan.key, &plan.value}) {
+        int64_t whole = plan.headSize / lanes * lanes;
+        builder.loop(builder.index(0), builder.index(whole), lanes,
+                     [&](Value d) { prepareColumns(*input, first, d, Value()); });
+        if (whole < width)
+          prepareColumns(*input, first, builder.index(whole), maskOfColumns(whole));
+      }
     });
   }
 

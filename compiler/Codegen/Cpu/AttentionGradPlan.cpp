@@ -74,7 +74,8 @@ FailureOr<AttentionGradPlan> AttentionGradPlan::make(func::FuncOp kernel, Target
     return failure();
   AttentionGradPlan plan;
   plan.op = *op;
-  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false)) || failed(findOperands(plan)) ||
+  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false, kWidestProcessorHead)) ||
+      failed(findOperands(plan)) ||
       failed(plan.AttentionGradResults::read(*op, kernel, /*narrow=*/false)))
     return failure();
   plan.usesTiles = canUseTiles(plan, target);

@@ -9,8 +9,6 @@
 using namespace mlir;
 using namespace sinter;
 
-/// Elements of a head: what latent attention has, of a key block's copy of which stacks have room.
-static constexpr int64_t kWidestHead = 1024;
 /// Bytes of scratch for rows of queries and outputs, and the most rows: of tiles of a matrix unit
 /// more, which share copies of a block's keys and values.
 static constexpr int64_t kRowScratchBytes = 72 * 1024, kTileScratchBytes = 96 * 1024;
@@ -129,7 +127,7 @@ FailureOr<AttentionPlan> AttentionPlan::make(func::FuncOp kernel, TargetAttr tar
     return failure();
   AttentionPlan plan;
   plan.op = *op;
-  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false, kWidestHead)) ||
+  if (failed(plan.AttentionOperands::read(*op, /*f16=*/false, kWidestProcessorHead)) ||
       failed(findKeys(plan, target)) || failed(findValuesAndScales(plan)) ||
       failed(plan.AttentionResults::read(*op, kernel, /*f16=*/false)))
     return failure();

@@ -163,6 +163,19 @@ INSTANTIATE_TEST_SUITE_P(AttentionGrad, AttentionGradShapes,
                                          Case{1, 40, 2, 1, 256}, Case{2, 33, 3, 3, 80},
                                          Case{1, 20, 2, 1, 100}));
 
+// Scores are larger, the more elements heads have.
+TEST(AttentionGrad, WideHeads) {
+  for (Case c : {Case{1, 70, 2, 1, 512}, Case{1, 37, 3, 3, 330}}) {
+    check(c, 2 * kTolerance);
+    check(c, 2 * kTolerance, getHostTarget(256));
+    c.element = "bf16";
+    check(c, 2 * kTolerance);
+    c.gradient = "bf16";
+    check(c, 6e-3);
+  }
+  check({1, 9, 1, 1, 1024}, 3 * kTolerance);
+}
+
 TEST(AttentionGrad, Full) { check({2, 70, 4, 2, 32, ""}); }
 TEST(AttentionGrad, FullOfOtherKeys) { check({1, 30, 4, 2, 32, "", 77}); }
 TEST(AttentionGrad, Window) { check({1, 150, 4, 2, 32, "causal, window = 17 : i64"}); }
@@ -319,7 +332,7 @@ TEST(AttentionGradErrors, TooManyWeightsToDrop) {
 }
 
 TEST(AttentionGradErrors, HeadTooWide) {
-  expectError(makeModule({1, 1, 1, 1, 257}), "expected heads of 256 elements at the most");
+  expectError(makeModule({1, 1, 1, 1, 1025}), "expected heads of 1024 elements at the most");
 }
 
 TEST(AttentionGradErrors, GradientsNotInF32) {
