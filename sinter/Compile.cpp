@@ -212,7 +212,7 @@ static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &op
                 "");
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";
   bool isGpu = options.isGpu();
-  int64_t most = !isGpu ? 1024 : trains ? 256 : 576;
+  int64_t most = !isGpu ? 1024 : trains ? 512 : 576;
   int64_t width = spec.valueSize;
   for (const LayerSpec &layer : spec.layers)
     width = std::max(width, spec.getHeadDim(layer));
@@ -223,7 +223,7 @@ static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &op
   return fail(isGpu ? "`target` " + options.target : "the model",
               "its attention has heads of " + std::to_string(width) + " elements, of which " +
                   (!isGpu   ? "a processor"
-                   : trains ? "training"
+                   : trains ? "training on a GPU"
                             : "a GPU") +
                   " takes " + std::to_string(most) + " at the most",
               isGpu && width <= 1024 ? "give `target` cpu" : "");

@@ -220,7 +220,8 @@ bool CostModel::isNarrowProduct(Operation *op) const {
   auto lhs = cast<RankedTensorType>(op->getOperand(0).getType());
   if (role == FusionRole::AttentionGrad && !target.isGpu())
     return usesKeyTiles(lhs.getElementType(), lhs.getShape().back(), target);
-  if (role == FusionRole::Attention && lhs.getShape().back() > kWidestMatrixHead)
+  bool isAttention = role == FusionRole::Attention || role == FusionRole::AttentionGrad;
+  if (isAttention && lhs.getShape().back() > kWidestMatrixHead)
     return false;
   Type type = lhs.getElementType();
   return type.isBF16() || (target.hasMatrixUnits() && type.getIntOrFloatBitWidth() <= 16);

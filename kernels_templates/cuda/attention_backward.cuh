@@ -18,7 +18,7 @@
 //
 // Versions:
 //
-//   plain     any element types, any sizes up to 256; as in attention_forward.cuh: f32 tiles in
+//   plain     any element types, any sizes up to 512; as in attention_forward.cuh: f32 tiles in
 //             shared memory, eight threads to a row that stays.
 //   matrices  bf16 and f16, head sizes that are a multiple of 16. A warp has 16 of the rows that
 //             stay, or 32 where there are blocks enough and no dropout (then what is read of shared
@@ -56,11 +56,14 @@
 //              keys:    batch * keyHeads * ceil(maxSequence / 128) >= 264
 //              queries: batch * heads * ceil(length / 128) >= 264,
 //              if 128 rows fit into sharedMemory
-//   rows     = matrices ? (tall ? 128 : 64) : headSize > 64 ? 32 : 64
-//   passing  = groups ? 64 : matrices ? (headSize > 64 ? 32 : 64) : headSize > 128 ? 16 : 32
+//   wide     = headSize > 256: 32 rows and 16 passing where these fit into sharedMemory with 512
+//              bytes of info, else 16 and 8
+//   rows     = matrices ? (tall ? 128 : 64) : wide ? 32 or 16 : headSize > 64 ? 32 : 64
+//   passing  = groups ? 64 : matrices ? (headSize > 64 ? 32 : 64) : wide ? 16 or 8
+//                          : headSize > 128 ? 16 : 32
 //   grid     = keys:    batch * keyHeads * ceil(maxSequence / rows)
 //              queries: batch * heads * ceil(length / rows)
-//   block    = groups ? 2 rows : keys && matrices && headSize > 128 ? 256 : 128
+//   block    = groups ? 2 rows : wide ? 8 rows : keys && matrices && headSize > 128 ? 256 : 128
 //   info     = 16 (keys ? 2 passing : rows)
 //   shared   = groups   ? 896 + info + 2 (2 rows + 4 passing) headSize
 //            : matrices ? info + 2 (2 rows + 4 passing) (headSize + 8)

@@ -19,10 +19,23 @@ template <class P> SINTER_CONSTEXPR bool backward_uses_matrices() {
 template <class P> SINTER_CONSTEXPR bool backward_uses_warpgroups() {
   return P::warpgroups && backward_uses_matrices<P>() && (P::headSize == 64 || P::headSize == 128);
 }
+/// Memory for the rows that stay, those that pass by, weights and their changes, without matrix
+/// instructions.
+template <class P> SINTER_CONSTEXPR int backward_plain_shared(int rows, int passing) {
+  return 4 * ((2 * rows + 2 * passing) * float_pitch_of(round_up(P::headSize, 32)) +
+              2 * rows * float_pitch_of(passing));
+}
+/// Whether there is room for 32 wide rows that stay and 16 that pass by, beside what is known of
+/// queries.
+template <class P> SINTER_CONSTEXPR bool backward_has_room() {
+  return backward_plain_shared<P>(32, 16) + 512 <= P::sharedMemory;
+}
 /// Rows of a tile that passes by.
 template <class P> SINTER_CONSTEXPR int backward_passing() {
   if (backward_uses_matrices<P>())
     return P::headSize > 64 && !backward_uses_warpgroups<P>() ? 32 : 64;
+  if (has_wide_heads<P>())
+    return backward_has_room<P>() ? 16 : 8;
   return P::headSize > 128 ? 16 : 32;
 }
 /// Memory for what is known of queries, the rows that stay and twice those that pass by, with matrix
@@ -53,6 +66,8 @@ template <class P> SINTER_CONSTEXPR bool backward_takes_turns() {
 template <class P, bool KEYS> SINTER_CONSTEXPR int backward_rows() {
   if (backward_uses_matrices<P>())
     return backward_is_tall<P, KEYS>() ? 128 : 64;
+  if (has_wide_heads<P>())
+    return backward_has_room<P>() ? 32 : 16;
   return P::headSize > 64 ? 32 : 64;
 }
 /// Warps that share rows.
@@ -62,6 +77,9 @@ template <class P, bool KEYS> SINTER_CONSTEXPR int backward_splits() {
 template <class P, bool KEYS> SINTER_CONSTEXPR int backward_block() {
   if (backward_uses_warpgroups<P>())
     return 2 * backward_rows<P, KEYS>();
+  // Eight threads to a row: registers hold results of one.
+  if (has_wide_heads<P>())
+    return 8 * backward_rows<P, KEYS>();
   return 128 * backward_splits<P, KEYS>();
 }
 
@@ -79,8 +97,7 @@ template <class P, bool KEYS> SINTER_CONSTEXPR int backward_shared() {
   constexpr int kInfo = 16 * (KEYS ? 2 * kPassing : kRows);
   if (backward_uses_matrices<P>())
     return backward_matrices_shared<P, KEYS>(kRows);
-  return kInfo + 4 * ((2 * kRows + 2 * kPassing) * float_pitch_of(round_up(P::headSize, 32)) +
-                      2 * kRows * float_pitch_of(kPassing));
+  return kInfo + backward_plain_shared<P>(kRows, kPassing);
 }
 
 /// The operands of both kernels.

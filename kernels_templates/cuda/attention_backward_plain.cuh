@@ -15,10 +15,10 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
                                   typename P::Result *firstResult,
                                   typename P::Result *secondResult) {
   constexpr int kRows = backward_rows<P, KEYS>(), kPassing = backward_passing<P>();
-  constexpr int kThreads = 128;
+  constexpr int kThreads = backward_block<P, KEYS>();
   constexpr int kColumns = round_up(P::headSize, 32), kPitch = float_pitch_of(kColumns);
   constexpr int kWeightPitch = float_pitch_of(kPassing);
-  constexpr int kOwn = kRows / 16, kScores = kPassing / 8, kParts = kColumns / 32;
+  constexpr int kOwn = 8 * kRows / kThreads, kScores = kPassing / 8, kParts = kColumns / 32;
 
   QueryInfo *infos = dynamic_shared<QueryInfo>();
   float *stay1 = reinterpret_cast<float *>(infos + (KEYS ? 2 * kPassing : kRows));
@@ -48,7 +48,7 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
     __syncthreads();
 
     float scores[kOwn][kScores] = {}, products[kOwn][kScores] = {};
-    for (int d = 0; d < P::headSize; d += 4) {
+    auto multiply = [&](int d) {
       Vector<float, 4> b1[kScores], b2[kScores];
 #pragma unroll
       for (int j = 0; j < kScores; ++j) {
@@ -67,6 +67,15 @@ SINTER_DEVICE void backward_plain(const BackwardOperands<P> &operands,
             products[r][j] = fma(a2[i], b2[j][i], products[r][j]);
           }
       }
+    };
+    if constexpr (has_wide_heads<P>()) {
+// Their results leave few registers for what is read ahead.
+#pragma unroll 1
+      for (int d = 0; d < P::headSize; d += 4)
+        multiply(d);
+    } else {
+      for (int d = 0; d < P::headSize; d += 4)
+        multiply(d);
     }
 #pragma unroll
     for (int r = 0; r < kOwn; ++r)

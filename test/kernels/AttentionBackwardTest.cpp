@@ -16,12 +16,14 @@ struct BackwardKernels {
 };
 
 TestKernels compile(const char *templateName, const Trials &trials, bool checked, bool warpgroups,
-                    std::optional<int> fullGrid) {
+                    std::optional<int> fullGrid, const std::optional<std::string> &sharedMemory) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
     kernels[name]["Gradient"] = options.element;
     kernels[name]["warpgroups"] = warpgroups ? "true" : "false";
+    if (sharedMemory)
+      kernels[name]["sharedMemory"] = *sharedMemory;
   }
   auto compiled = TestKernels::compile(getTemplate(templateName), kernels, checked, fullGrid);
   EXPECT_TRUE(compiled) << compiled.error().message();
@@ -29,9 +31,40 @@ TestKernels compile(const char *templateName, const Trials &trials, bool checked
 }
 
 BackwardKernels compile(const Trials &trials, bool checked, bool warpgroups = false,
-                        std::optional<int> fullGrid = std::nullopt) {
-  return {compile("attention_backward_keys", trials, checked, warpgroups, fullGrid),
-          compile("attention_backward_queries", trials, checked, warpgroups, fullGrid)};
+                        std::optional<int> fullGrid = std::nullopt,
+                        const std::optional<std::string> &sharedMemory = std::nullopt) {
+  return {
+      compile("attention_backward_keys", trials, checked, warpgroups, fullGrid, sharedMemory),
+      compile("attention_backward_queries", trials, checked, warpgroups, fullGrid, sharedMemory)};
+}
+
+/// Heads that registers hold results of only without matrix instructions.
+Trials makeWideTrials() {
+  Trials trials;
+  auto add = [&](const std::string &name, const char *element, int headSize, int heads,
+                 int keyHeads) -> Options & {
+    Options &options = trials[name];
+    options.element = options.result = element;
+    AttentionProblem &p = options.problem;
+    p.batch = 1;
+    p.length = p.maxSequence = 37;
+    p.heads = heads;
+    p.keyHeads = keyHeads;
+    p.headSize = headSize;
+    p.causal = true;
+    p.scale = 0.06;
+    return options;
+  };
+  add("bf16_512", "__nv_bfloat16", 512, 4, 2);
+  add("f16_264", "__half", 264, 2, 2);
+  Options &everything = add("f32_510_everything", "float", 510, 2, 1);
+  everything.hasStart = everything.hasFirst = everything.hasSlopes = true;
+  everything.packing = Packing::HeadMajor;
+  everything.problem.maxSequence = 60;
+  everything.problem.window = 20;
+  everything.problem.softcap = 3;
+  everything.problem.dropout = 0.1;
+  return trials;
 }
 
 /// Weights and their changes are rounded to the elements' type before they meet rows.
@@ -93,6 +126,16 @@ TEST(AttentionBackward, IsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
   expectReferences(compile(trials, /*checked=*/false), trials);
+}
+
+// Blocks of 32 rows that stay, and of 16 where there is less memory.
+TEST(AttentionBackward, OfWideHeadsIsItsDefinition) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  Trials trials = makeWideTrials();
+  for (const char *sharedMemory : {"232448", "101376"})
+    expectReferences(
+        compile(trials, /*checked=*/true, /*warpgroups=*/false, std::nullopt, sharedMemory),
+        trials);
 }
 
 TEST(AttentionBackward, OfLargeBlocksIsItsDefinition) {

@@ -14,8 +14,10 @@ static bool hasAlignedRows(const StridedInput &input, int64_t headSize, Type ele
                       [&](int64_t stride) { return stride % vector == 0; });
 }
 
-// Elements of a head: that of latent attention, beyond which registers hold no outputs.
-static constexpr int64_t kWidestHead = 576;
+// Elements of a head: that of latent attention, beyond which registers hold no outputs; of
+// gradients that of which shared memory of 99 KiB has room for as many rows as there are threads
+// to.
+static constexpr int64_t kWidestHead = 576, kWidestGradHead = 512;
 
 namespace {
 /// The sizes of a launch, as attention_forward.cuh computes them.
@@ -77,21 +79,26 @@ struct BackwardShape {
     warpgroups &= matrices && (d == 64 || d == 128);
     int64_t heads = keys ? operands.keyHeads : operands.heads;
     int64_t tiles = llvm::divideCeil(keys ? operands.maxSequence : operands.length, 128);
-    int64_t passing = matrices ? (d > 64 && !warpgroups ? 32 : 64) : d > 128 ? 16 : 32;
+    auto plainBytes = [d](int64_t rows, int64_t passing) {
+      int64_t pitch = static_cast<int64_t>(llvm::alignTo(d, 32)) + 4;
+      return 4 * ((2 * rows + 2 * passing) * pitch + 2 * rows * (passing + 4));
+    };
+    bool wide = d > kWidestMatrixHead, roomy = plainBytes(32, 16) + 512 <= target.getL1Bytes();
+    int64_t passing = matrices  ? (d > 64 && !warpgroups ? 32 : 64)
+                      : wide    ? (roomy ? 16 : 8)
+                      : d > 128 ? 16
+                                : 32;
     auto withRows = [&](int64_t rows) {
       int64_t info = 16 * (keys ? 2 * passing : rows);
       if (warpgroups)
         return 896 + info + 2 * (2 * rows + 4 * passing) * d;
-      return info + (matrices ? 2 * (2 * rows + 4 * passing) * (d + 8)
-                              : 4 * ((2 * rows + 2 * passing) *
-                                         (static_cast<int64_t>(llvm::alignTo(d, 32)) + 4) +
-                                     2 * rows * (passing + 4)));
+      return info + (matrices ? 2 * (2 * rows + 4 * passing) * (d + 8) : plainBytes(rows, passing));
     };
     bool large = operands.batch * heads * tiles >= 264 && withRows(128) <= target.getL1Bytes();
     bool tall =
         matrices && large && (warpgroups || (d <= 128 && !operands.seedArgument.has_value()));
-    rows = tall ? 128 : !matrices && d > 64 ? 32 : 64;
-    block = warpgroups ? 2 * rows : keys && matrices && d > 128 ? 256 : 128;
+    rows = tall ? 128 : wide ? (roomy ? 32 : 16) : !matrices && d > 64 ? 32 : 64;
+    block = warpgroups ? 2 * rows : wide ? 8 * rows : keys && matrices && d > 128 ? 256 : 128;
     sharedBytes = withRows(rows);
   }
 };
@@ -237,7 +244,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
     return failure();
   AttentionOperands operands;
   AttentionGradResults results;
-  if (failed(operands.read(*op, /*f16=*/true)) ||
+  if (failed(operands.read(*op, /*f16=*/true, kWidestGradHead)) ||
       failed(results.read(*op, kernel, /*narrow=*/true)))
     return failure();
   FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);

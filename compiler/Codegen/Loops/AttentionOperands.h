@@ -25,7 +25,7 @@ struct AttentionOperands {
 
   /// Reads an AttentionOp or an AttentionGradOp. `f16` says whether the kernels take it, `widest`
   /// how many elements of a head.
-  template <typename Op> mlir::LogicalResult read(Op op, bool f16, int64_t widest = 256);
+  template <typename Op> mlir::LogicalResult read(Op op, bool f16, int64_t widest);
 };
 
 /// Dense `[.., .., .., d]` of f32, bf16 or 8 bits, of f16 where the kernels take it (a GPU's),

@@ -82,6 +82,17 @@ func.func private @scales_of_a_part(%q: tensor<1x8x2x16xf32>, %k: tensor<1x8x2x1
 
 // -----
 
+func.func private @widest_gradient(%q: tensor<1x8x2x513xf32>, %l: tensor<1x8x2xf32>) -> tensor<1x8x2x513xf32>
+    attributes {sinter.kernel = "attention_grad"} {
+  // expected-error @below {{expected heads of 512 elements at the most, got 513}}
+  %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
+      : (tensor<1x8x2x513xf32>, tensor<1x8x2x513xf32>, tensor<1x8x2x513xf32>, tensor<1x8x2x513xf32>, tensor<1x8x2xf32>, tensor<1x8x2xf32>)
+      -> (tensor<1x8x2x513xf32>, tensor<1x8x2x513xf32>, tensor<1x8x2x513xf32>)
+  return %0#0 : tensor<1x8x2x513xf32>
+}
+
+// -----
+
 func.func private @widest(%q: tensor<1x8x2x577xf32>) -> tensor<1x8x2x577xf32> attributes {sinter.kernel = "attention"} {
   // expected-error @below {{expected heads of 576 elements at the most, got 577}}
   %0 = sinter.attention %q, %q, %q {scale = 1.0, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}

@@ -20,6 +20,15 @@ func.func private @wide(%q: tensor<2x70x2x512xbf16>) -> tensor<2x70x2x512xbf16> 
   return %0 : tensor<2x70x2x512xbf16>
 }
 
+// So have their gradients, of eight threads to a row.
+// CHECK: func.func private @wide_grad({{.*}} attributes {sinter.block = 256 : i64, sinter.grid = 12 : i64, {{.*}}sinter.shared = 203776 : i64}
+func.func private @wide_grad(%q: tensor<2x70x2x512xbf16>, %l: tensor<2x70x2xf32>) -> tensor<2x70x2x512xbf16> attributes {sinter.kernel = "attention_grad"} {
+  %0:3 = sinter.attention_grad %q, %q, %q, %q, %l, %l {scale = 1.0, causal, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0>}
+      : (tensor<2x70x2x512xbf16>, tensor<2x70x2x512xbf16>, tensor<2x70x2x512xbf16>, tensor<2x70x2x512xbf16>, tensor<2x70x2xf32>, tensor<2x70x2xf32>)
+      -> (tensor<2x70x2x512xbf16>, tensor<2x70x2x512xbf16>, tensor<2x70x2x512xbf16>)
+  return %0#0 : tensor<2x70x2x512xbf16>
+}
+
 // Few queries of a cache: keys in parts, combined in memory of the kernel's own.
 // CHECK: func.func private @decode({{.*}}sinter.scratch = [[SCRATCH:[0-9]+]] : i64
 func.func private @decode(%q: tensor<1x1x4x64xbf16>, %cache: tensor<1x1024x2x64xbf16>, %start: tensor<1xi32>)
