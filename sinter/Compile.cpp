@@ -178,23 +178,21 @@ static std::set<std::string> listExperts(const ModelSpec &spec) {
   return tensors;
 }
 
-/// Whether experts are multiplied as integers of a format: on a processor groups are whole words,
-/// and an expert's columns whole panels of any.
+/// Whether experts are multiplied as they are stored: on a processor as integers, of which groups
+/// are whole words, and an expert's columns whole panels of any.
 static bool multipliesExperts(const ModelSpec &spec, const CompileOptions &options,
                               const IntegerMatrix &weights) {
   constexpr int64_t word = 4, panel = 32;
   const IntegerFormat &format = weights.format;
-  return options.isGpu() || format.dtype == DType::E4M3 ||
-         ((format.group % word == 0 || format.group == weights.columns) &&
-          spec.hiddenSize % panel == 0 && spec.expertSize % panel == 0);
+  return options.isGpu() || (format.dtype != DType::E4M3 &&
+                             (format.group % word == 0 || format.group == weights.columns) &&
+                             spec.hiddenSize % panel == 0 && spec.expertSize % panel == 0);
 }
 
 /// What models with experts are not compiled for.
 static Expected<void> checkExperts(const Model &model, const CompileOptions &options) {
   if (!model.spec.hasExperts())
     return {};
-  if (options.weights == "fp8")
-    return fail("`weights` fp8", "experts are not rounded to fp8", "give int8 or int4");
   if (options.training.fp8 != "none")
     return fail("`fp8` " + options.training.fp8, "experts are not multiplied in fp8",
                 "leave it out");
@@ -285,7 +283,7 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   SINTER_CHECK(checkFp8(compile));
   SINTER_CHECK(checkUnused(model, options));
   SINTER_CHECK(checkGroups(model, options));
-  std::string widened; // a tensor of fp8
+  std::string widened, widenedExpert; // tensors of fp8
   bool multipliesBytes =
       compile.weights == "int8" || (compile.weights == "int4" && !compile.isGpu());
   if (model.weights) {
@@ -297,9 +295,13 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       if (keepsIntegers && tensor.dtypeName == "fp8" && !tensor.integers)
         widened = tensor.name;
       bool isExpert = experts.contains(parameter.name);
-      if (!keepsIntegers || !tensor.integers ||
-          (isExpert && !multipliesExperts(model.spec, compile, *tensor.integers)))
+      if (!keepsIntegers || !tensor.integers)
         continue;
+      if (isExpert && !multipliesExperts(model.spec, compile, *tensor.integers)) {
+        if (tensor.integers->format.dtype == DType::E4M3)
+          widenedExpert = tensor.name;
+        continue;
+      }
       IntegerFormat &format = request.integerFormats[parameter.name] = tensor.integers->format;
       // Rows of experts are multiplied as numbers.
       bool byRows = !isExpert && multipliesRows(compile, *tensor.integers);
@@ -312,6 +314,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
   if (!widened.empty())
     options.observer.note("weights of fp8 are widened to f32, as '" + widened +
                           "' has blocks that do not divide its inputs");
+  if (!widenedExpert.empty())
+    options.observer.note("experts of fp8 are widened to f32, as '" + widenedExpert +
+                          "': processors multiply by their numbers");
   if (compile.activations == "int8" && !multipliesBytes)
     return fail("`activations` int8",
                 compile.isGpu() ? "the model has no weights of 8 bits with a scale a channel"

@@ -190,9 +190,6 @@ static Expected<void> checkExperts(const Model &model, const QuantizeOptions &op
     if (layer.experts && layer.experts->experts.front().up.weight.matrices)
       return fail(model.path.string(), "its experts lie in one tensor, which is not quantized",
                   "give a model in which each expert has tensors of its own");
-  if (options.scheme.starts_with("fp8"))
-    return fail("`scheme` " + options.scheme, "experts of fp8 are not supported",
-                "give int8-weights or int4-weights");
   if (options.method == "gptq")
     return fail("`method` gptq", "it is not for experts, of which each sees a part of the text",
                 "give another");

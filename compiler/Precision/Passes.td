@@ -58,7 +58,7 @@ def QuantizeWeightsPass : Pass<"sinter-quantize-weights", "mlir::ModuleOp"> {
     entry (logits are most sensitive, and a head is often a table's transpose) unless `head`, those
     whose k is no multiple of the group, and those of products that choose experts. Experts' matrices are
     integers, on a processor where their columns are whole panels of the target's and groups whole words,
-    not fp8. A weight is quantized in all entries or in none.
+    or on a GPU fp8. A weight is quantized in all entries or in none.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v4 --sinter-quantize-weights="weights=int8 head"

@@ -184,11 +184,11 @@ private:
     int64_t size = getGroup(matmul);
     if (matmul.getK() % size != 0)
       return "k is no multiple of the group";
-    if (weights == "fp8")
-      return "experts are not multiplied by fp8";
     TargetAttr target = TargetAttr::lookup(matmul);
     if (target && !target.readsPackedRhs())
       return matmul.getTransposeRhs() ? "" : "an expert's columns are no rows";
+    if (weights == "fp8")
+      return "a processor multiplies no experts by fp8";
     PanelsAttr panels = getIntegerPanels(IntegerType::get(&getContext(), 8), target);
     if (!matmul.getTransposeRhs() || matmul.getN() % panels.getWidth() != 0)
       return "an expert's columns are no whole panels";

@@ -236,13 +236,14 @@ LogicalResult GroupedMatmulOp::verify() {
            << ", " << rhs << " -> " << getType();
   if (!hasShape(getOffsets(), rhs.getDimSize(0) + 1)) // grouped_matmul_c2
     return emitOpError("expected offsets [g + 1], got ") << getOffsets().getType();
-  bool isInteger = isa<IntegerType>(rhs.getElementType());
-  if (!isInteger && lhs.getElementType() != rhs.getElementType()) // grouped_matmul_c3
+  bool isScaled = isa<IntegerType, Float8E4M3FNType>(rhs.getElementType());
+  if (!isScaled && lhs.getElementType() != rhs.getElementType()) // grouped_matmul_c3
     return emitOpError("expected lhs and rhs of one element type, got ")
            << lhs.getElementType() << " and " << rhs.getElementType();
-  if (isInteger != bool(getScales())) // grouped_matmul_c4
-    return emitOpError("expected integers with scales or numbers without, got ") << rhs;
-  if (!isInteger)
+  if (isScaled != bool(getScales())) // grouped_matmul_c4
+    return emitOpError("expected integers or f8E4M3FN with scales, or numbers without, got ")
+           << rhs;
+  if (!isScaled)
     return success();
   auto scales = cast<RankedTensorType>(getScales().getType());
   int64_t alongK = getTransposeRhs() ? 2 : 1;

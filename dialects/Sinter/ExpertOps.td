@@ -115,12 +115,12 @@ def GroupedMatmulOp : Sinter_ReferenceOp<"grouped_matmul", [Sinter_Shardable, Si
 
     What it costs is the work on rows that there are: no group without rows costs anything.
 
-    With scales rhs holds integers, of which each row of a matrix has a scale for several along k,
-    and maybe a number that is added to them (minima), as a matmul's.
+    With scales rhs holds integers, or numbers of f8E4M3FN, of which each row of a matrix has a scale
+    for several along k, and maybe a number that is added to them (minima), as a matmul's.
 
     C1: lhs is `[m, k]`, rhs `[g, k, n]` and the result `[m, n]`. C2: offsets is `[g + 1]`. C3: lhs and rhs
-    have the same element type, unless there are scales. C4: rhs has integers if and only if there
-    are scales. C5: scales has rhs' shape but for k, which its extent divides. C6: minima has scales'
+    have the same element type, unless there are scales. C4: rhs has integers or f8E4M3FN if and
+    only if there are scales. C5: scales has rhs' shape but for k, which its extent divides. C6: minima has scales'
     shape.
 
     ```mlir
@@ -131,7 +131,7 @@ def GroupedMatmulOp : Sinter_ReferenceOp<"grouped_matmul", [Sinter_Shardable, Si
          tensor<4x128x2xf32>) -> tensor<8x128xf32>
     ```
   }];
-  let arguments = (ins Sinter_FloatTensor:$lhs, StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4]>:$rhs,
+  let arguments = (ins Sinter_FloatTensor:$lhs, StaticShapeTensorOf<[Sinter_Float, I8, Sinter_I4, F8E4M3FN]>:$rhs,
                        Sinter_IndexTensor:$offsets, Optional<Sinter_FloatTensor>:$scales,
                        Optional<Sinter_FloatTensor>:$minima, UnitAttr:$transpose_rhs);
   let results = (outs Sinter_FloatTensor:$result);

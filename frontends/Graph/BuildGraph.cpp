@@ -690,15 +690,6 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                       " is not supported for parameters",
                   "store it as F32, F16 or BF16");
   }
-  for (const LayerSpec &layer : spec.layers)
-    if (layer.experts)
-      for (const ExpertsSpec::Expert &expert : layer.experts->experts)
-        for (const LinearSpec *matrix : {&expert.gate, &expert.up, &expert.down})
-          if (auto found = options.integerFormats.find(matrix->weight.tensor);
-              found != options.integerFormats.end() && found->second.dtype == DType::E4M3)
-            return fail("tensor '" + matrix->weight.tensor + "'",
-                        "experts of fp8 are not supported",
-                        "store them as integers, F32, F16 or BF16");
   if (spec.trainsRouterLoss && llvm::is_contained(options.entries, "train_step"))
     return fail("config.json: key 'output_router_logits'",
                 "training with a loss of the router is not supported",

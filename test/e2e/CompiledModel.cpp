@@ -73,9 +73,10 @@ CompiledModel::CompiledModel(const std::string &name)
   std::memcpy(tokens.data(), ids.data.data(), ids.data.size());
 }
 
-void CompiledModel::useIntegers(const IntegerFormat &format, DType scales) {
+void CompiledModel::useIntegers(const IntegerFormat &format, DType scales, bool widened) {
   auto rounded = std::make_unique<IntegerWeights>(std::move(weights), spec, format, scales);
-  integerFormats = rounded->formats;
+  if (!widened)
+    integerFormats = rounded->formats;
   weights = std::move(rounded);
 }
 

@@ -48,8 +48,9 @@ public:
   /// Reads the model; failures are failures of the test.
   explicit CompiledModel(const std::string &name);
 
-  /// Has each matrix as integers of a format, with scales that are numbers of `scales`.
-  void useIntegers(const IntegerFormat &format, DType scales);
+  /// Has each matrix as integers of a format, with scales that are numbers of `scales`; or as what
+  /// these stand for.
+  void useIntegers(const IntegerFormat &format, DType scales, bool widened = false);
 
   /// Compiles and binds. Sizes and types are those of `options`; max_sequence, where it is 0, is
   /// the length of the expected sequence.

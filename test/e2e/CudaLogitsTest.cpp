@@ -172,15 +172,17 @@ protected:
     return all;
   }
 
-  /// ||GPU - processor|| / ||processor|| of all rows; the processor computes in f32.
-  double
-  distanceToProcessors(CompileOptions target, const Prepare &prepare = [](CompiledModel &) {}) {
+  /// ||GPU - processor|| / ||processor|| of all rows; the processor computes in f32, of a model
+  /// that is prepared in the same way if no other is given.
+  double distanceToProcessors(
+      CompileOptions target, const Prepare &prepare = [](CompiledModel &) {},
+      const Prepare &ofProcessor = nullptr) {
     std::vector<float> gpu = rows(target, prepare);
     target.target = CompileOptions().target;
     target.computeType = DType::F32;
     if (sizeOf(*target.cacheType) > 1)
       target.cacheType = DType::F32;
-    std::vector<float> processor = rows(target, prepare);
+    std::vector<float> processor = rows(target, ofProcessor ? ofProcessor : prepare);
     EXPECT_EQ(gpu.size(), processor.size());
     double difference = 0, norm = 0;
     for (size_t i = 0; i < std::min(gpu.size(), processor.size()); ++i) {
@@ -291,6 +293,17 @@ TEST_P(StoredExpertsCudaLogits, AreTheProcessors) {
     auto stored = [&](CompiledModel &model) { model.useIntegers(format, format.scaleType); };
     EXPECT_LE(distanceToProcessors(options({}, 2, 7, DType::F32), stored), 1e-5);
   }
+}
+
+// Processors multiply experts by what numbers of fp8 stand for.
+TEST_P(StoredExpertsCudaLogits, OfFp8AreTheProcessors) {
+  auto stored = [](bool widened) {
+    return [widened](CompiledModel &model) {
+      model.useIntegers({DType::E4M3, 4, DType::F32}, DType::F32, widened);
+    };
+  };
+  for (auto [type, most] : {std::pair(DType::F32, 1e-5), {DType::BF16, 0.16}})
+    EXPECT_LE(distanceToProcessors(options({}, 2, 7, type), stored(false), stored(true)), most);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, StoredExpertsCudaLogits, testing::Values("sinter-experts"),

@@ -98,7 +98,7 @@ void IntegerWeights::round(const std::string &name, const runtime::StoredTensor 
   ASSERT_EQ(matrix.dtype, DType::F32) << name;
   std::vector<float> values(matrix.data.size() / sizeof(float)), scales, minima;
   std::memcpy(values.data(), matrix.data.data(), matrix.data.size());
-  std::vector<std::byte> integers;
+  std::vector<std::byte> integers, widened(matrix.data.size());
   auto group = static_cast<size_t>(format.group);
   float least = format.dtype == DType::I4 ? -8 : -128, most = -1 - least;
   if (format.dtype == DType::E4M3)
@@ -111,10 +111,15 @@ void IntegerWeights::round(const std::string &name, const runtime::StoredTensor 
     float minimum = format.hasMinima ? *low - least * scale : 0;
     for (size_t j = i; j < i + group; ++j) {
       float number = (values[j] - minimum) / scale;
-      integers.push_back(static_cast<std::byte>(
-          format.dtype == DType::E4M3
-              ? floatToE4M3(number)
-              : static_cast<int8_t>(std::clamp(std::nearbyint(number), least, most))));
+      if (format.dtype == DType::E4M3) {
+        uint8_t bits = floatToE4M3(number);
+        integers.push_back(static_cast<std::byte>(bits));
+        values[j] = e4m3ToFloat(bits) * scale;
+      } else {
+        number = std::clamp(std::nearbyint(number), least, most);
+        integers.push_back(static_cast<std::byte>(static_cast<int8_t>(number)));
+        values[j] = number * scale + minimum;
+      }
     }
     scales.push_back(scale);
     minima.push_back(minimum);
@@ -132,6 +137,8 @@ void IntegerWeights::round(const std::string &name, const runtime::StoredTensor 
   keepFloats(scalesSuffix, format.scaleType, scales);
   if (format.hasMinima)
     keepFloats(minimaSuffix, DType::F32, minima);
+  std::memcpy(widened.data(), values.data(), widened.size());
+  parts[name] = {DType::F32, matrix.shape, std::move(widened)};
   formats[name] = format;
 }
 

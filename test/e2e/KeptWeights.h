@@ -17,8 +17,9 @@ namespace sinter::test {
 std::unique_ptr<runtime::WeightSource> openWeights(const std::filesystem::path &folder,
                                                    const ModelSpec &spec);
 
-/// Weights of which each matrix of f32 is integers, too, or e4m3, as files hold them: rounded to
-/// nearest, with scales that are numbers of `scales`, whatever type the format stores them in.
+/// Weights of which each matrix of f32 is integers, or e4m3, as files hold them: rounded to
+/// nearest, with scales that are numbers of `scales`, whatever type the format stores them in; and
+/// what these stand for.
 class IntegerWeights : public runtime::WeightSource {
 public:
   IntegerWeights(std::unique_ptr<runtime::WeightSource> weights, const ModelSpec &spec,

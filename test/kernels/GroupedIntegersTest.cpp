@@ -8,7 +8,8 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
+constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float",
+                     *kByte = "signed char", *kE4M3 = "sinter::E4M3";
 
 struct GroupedIntegers {
   std::string element = kF32;
@@ -17,7 +18,7 @@ struct GroupedIntegers {
   std::string scaleElement = kF32;
   bool hasMinima = false;
   int tile = 0; ///< of many rows
-  std::string out = kF32;
+  std::string out = kF32, rhsElement = kByte;
 
   int rows() const { return offsets.back(); }
   int groups() const { return int(offsets.size()) - 1; }
@@ -30,6 +31,7 @@ struct GroupedIntegers {
                          {"k", std::to_string(k)},
                          {"groups", std::to_string(groups())},
                          {"bits", std::to_string(bits)},
+                         {"RhsElement", rhsElement},
                          {"ScaleElement", scaleElement},
                          {"group", std::to_string(group)},
                          {"hasMinima", hasMinima ? "true" : "false"}};
@@ -61,7 +63,7 @@ struct Case {
 private:
   Case(const GroupedIntegers &p, std::mt19937 engine, size_t scaleCount)
       : lhs(HostTensor::random(p.element, size_t(p.rows()) * p.k, engine)),
-        integers(makeIntegers(size_t(p.groups()) * p.n * p.k, p.bits, engine)),
+        integers(makeIntegers(size_t(p.groups()) * p.n * p.k, p.bits, engine, p.rhsElement)),
         scales(HostTensor::random(p.scaleElement, scaleCount, engine,
                                   std::pow(2.0, 1 - p.bits) / std::sqrt(p.k))),
         minima(HostTensor::random(kF32, scaleCount, engine, 1 / std::sqrt(p.k))),
@@ -124,7 +126,9 @@ std::map<std::string, GroupedIntegers> makeFewRows() {
       {"channels", {kF16, {0, 2, 7}, 66, 336, 8, 336, kF16, false, 0, kF16}},
       {"small_groups", {kF32, {0, 3, 4}, 9, 88, 4, 8}},
       {"unaligned", {kF32, {0, 2, 7}, 13, 77, 8, 11, kF32, true}},
-      {"unaligned_int4", {kF32, {0, 5, 5, 7}, 13, 77, 4, 7, kF32, true}}};
+      {"unaligned_int4", {kF32, {0, 5, 5, 7}, 13, 77, 4, 7, kF32, true}},
+      {"fp8", {kBf16, {0, 0, 1, 3, 7, 15}, 40, 1568, 8, 32, kBf16, false, 0, kF32, kE4M3}},
+      {"fp8_unaligned", {kF32, {0, 2, 7}, 13, 77, 8, 77, kF32, false, 0, kF32, kE4M3}}};
   addFormats(result, {kBf16, {0, 3, 3, 5, 6}, 36, 96, 8, 16});
   return result;
 }
@@ -137,7 +141,9 @@ std::map<std::string, GroupedIntegers> makeManyRows() {
       {"channels", {kF16, {0, 20, 50}, 70, 112, 8, 112, kF32, false, 64}},
       {"unaligned", {kBf16, {0, 20, 50}, 30, 45, 8, 9, kF32, false, 64}},
       {"f32", {kF32, {0, 65, 65, 90}, 67, 45, 8, 15, kF32, true, 64}},
-      {"f32_int4", {kF32, {0, 7, 20}, 70, 77, 4, 7, kF32, true, 64}}};
+      {"f32_int4", {kF32, {0, 7, 20}, 70, 77, 4, 7, kF32, true, 64}},
+      {"fp8", {kBf16, {0, 0, 70, 75, 203}, 136, 96, 8, 96, kF32, false, 128, kBf16, kE4M3}},
+      {"fp8_f32", {kF32, {0, 20, 50}, 30, 45, 8, 9, kBf16, false, 64, kF32, kE4M3}}};
   addFormats(result, {kBf16, {0, 9, 9, 80}, 21, 96, 8, 16, kF32, false, 64});
   return result;
 }

@@ -60,8 +60,8 @@ private:
 };
 } // namespace
 
-/// Checks that integers are as kernels read them: row by row, those of four bits in a panel, with
-/// plain scales and minima of each row.
+/// Checks that integers, or fp8, are as kernels read them: row by row, those of four bits in a
+/// panel, with plain scales and minima of each row.
 static LogicalResult checkIntegers(GroupedMatmulOp matmul) {
   RankedTensorType rhs = matmul.getRhs().getType();
   Type scale = getElementTypeOrSelf(matmul.getScales());

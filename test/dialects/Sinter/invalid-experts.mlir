@@ -89,7 +89,7 @@ func.func @grouped_matmul_c3(%x: tensor<8x6xf32>, %w: tensor<4x6x10xbf16>, %o: t
 // -----
 
 func.func @grouped_matmul_c4(%x: tensor<8x6xf32>, %w: tensor<4x6x10xi8>, %o: tensor<5xi32>) {
-  // expected-error @below {{expected integers with scales or numbers without, got 'tensor<4x6x10xi8>'}}
+  // expected-error @below {{expected integers or f8E4M3FN with scales, or numbers without, got 'tensor<4x6x10xi8>'}}
   %0 = sinter.grouped_matmul %x, %w, %o : (tensor<8x6xf32>, tensor<4x6x10xi8>, tensor<5xi32>) -> tensor<8x10xf32>
   return
 }
