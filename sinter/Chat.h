@@ -20,7 +20,7 @@ struct ChatOptions : GenerateOptions {
 };
 
 /// A conversation in one slot of a model. The KV cache is kept from message to message: each costs
-/// its own tokens alone.
+/// its own tokens alone, unless the template writes what was said in another way now.
 class Chat {
 public:
   /// Binds a model with the entries prefill and decode. Of the options, `maxNewTokens` are the
@@ -47,7 +47,11 @@ private:
   Chat(Tokenizer tokenizer, ChatTemplate chatTemplate, const ChatOptions &options)
       : tokenizer(std::move(tokenizer)), chatTemplate(std::move(chatTemplate)), options(options) {}
   Expected<void> bind(const LoadedModel &model);
-  Expected<std::vector<int32_t>> encodeMessage(const std::string &message) const;
+  Expected<Generated> answerLast(const ReceiveToken &receive);
+  Expected<std::string> write(bool answers);
+  Expected<std::optional<int32_t>> findEnd() const;
+  Expected<std::vector<int32_t>> encodeConversation(const std::string &text) const;
+  size_t countKept(std::span<const int32_t> prompt) const;
   Expected<std::vector<int32_t>> encode(std::string_view text) const;
 
   Tokenizer tokenizer;
@@ -57,9 +61,13 @@ private:
   std::shared_ptr<const WeightFiles> weights;
   std::unique_ptr<runtime::Session> session;
   std::optional<runtime::Generator> generator;
-  std::optional<int32_t> bos, end; ///< the token that ends an answer, where it is one
-  std::vector<int32_t> history;    ///< all tokens so far
-  size_t cached = 0;               ///< of these in the cache
+  std::optional<int32_t> end; ///< the token that ends an answer, where it is one
+  bool goesBack = true;       ///< layers keep all tokens, not what they make of them
+  bool tellsUser = false;     ///< the system prompt stands in the first message
+  std::vector<ChatMessage> messages;
+  std::vector<int32_t> history; ///< all tokens so far
+  size_t cached = 0;            ///< of these in the cache
+  std::string written;          ///< the text of these, without what ended the last answer
 };
 
 } // namespace sinter

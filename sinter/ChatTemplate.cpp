@@ -8,118 +8,97 @@ using namespace sinter;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const std::vector<ChatTemplate> &sinter::listChatTemplates() {
-  static const std::vector<ChatTemplate> all = {
-      {.name = "chatml",
-       .marks = {"<|im_start|>", "<|im_end|>"},
-       .systemBegin = "<|im_start|>system\n",
-       .systemEnd = "<|im_end|>\n",
-       .userBegin = "<|im_start|>user\n",
-       .userEnd = "<|im_end|>\n",
-       .answerBegin = "<|im_start|>assistant\n",
-       .answerEnd = "<|im_end|>\n"},
-      {.name = "llama3",
-       .marks = {"<|start_header_id|>", "<|eot_id|>"},
-       .beginsWithBos = true,
-       .systemBegin = "<|start_header_id|>system<|end_header_id|>\n\n",
-       .systemEnd = "<|eot_id|>",
-       .userBegin = "<|start_header_id|>user<|end_header_id|>\n\n",
-       .userEnd = "<|eot_id|>",
-       .answerBegin = "<|start_header_id|>assistant<|end_header_id|>\n\n",
-       .answerEnd = "<|eot_id|>"},
-      {.name = "llama2",
-       .marks = {"[INST]", "<<SYS>>"},
-       .beginsWithBos = true,
-       .repeatsBos = true,
-       .putsSystemInMessage = true,
-       .systemBegin = "<<SYS>>\n",
-       .systemEnd = "\n<</SYS>>\n\n",
-       .userBegin = "[INST] ",
-       .userEnd = " [/INST]",
-       .answerBegin = "",
-       .answerEnd = " </s>"},
-      {.name = "mistral",
-       .marks = {"[INST]", "[/INST]"},
-       .absent = "<<SYS>>",
-       .beginsWithBos = true,
-       .putsSystemInMessage = true,
-       .systemBegin = "",
-       .systemEnd = "\n\n",
-       .userBegin = "[INST] ",
-       .userEnd = " [/INST]",
-       .answerBegin = "",
-       .answerEnd = "</s>"},
-      {.name = "gemma",
-       .marks = {"<start_of_turn>", "<end_of_turn>"},
-       .beginsWithBos = true,
-       .putsSystemInMessage = true,
-       .systemBegin = "",
-       .systemEnd = "\n\n",
-       .userBegin = "<start_of_turn>user\n",
-       .userEnd = "<end_of_turn>\n",
-       .answerBegin = "<start_of_turn>model\n",
-       .answerEnd = "<end_of_turn>\n"},
-      {.name = "phi3",
-       .marks = {"<|user|>", "<|end|>"},
-       .systemBegin = "<|system|>\n",
-       .systemEnd = "<|end|>\n",
-       .userBegin = "<|user|>\n",
-       .userEnd = "<|end|>\n",
-       .answerBegin = "<|assistant|>\n",
-       .answerEnd = "<|end|>\n"},
-      {.name = "zephyr",
-       .marks = {"<|user|>", "<|assistant|>", "eos_token"},
-       .absent = "<|end|>",
-       .systemBegin = "<|system|>\n",
-       .systemEnd = "</s>\n",
-       .userBegin = "<|user|>\n",
-       .userEnd = "</s>\n",
-       .answerBegin = "<|assistant|>\n",
-       .answerEnd = "</s>\n"}};
-  return all;
-}
+namespace {
+struct NamedTemplate {
+  std::string_view name, program;
+};
 
-std::string sinter::writeMessage(const ChatTemplate &marks, const std::string &message,
-                                 bool isFirst, const std::string &system) {
-  std::string prompt, text;
-  if (isFirst && !system.empty())
-    prompt = std::string(marks.systemBegin) + system + std::string(marks.systemEnd);
-  if (!marks.putsSystemInMessage)
-    text += prompt;
-  text += marks.userBegin;
-  if (marks.putsSystemInMessage)
-    text += prompt;
-  return text + message + std::string(marks.userEnd) + std::string(marks.answerBegin);
-}
+/// Of what is in use, with nothing but plain messages.
+constexpr NamedTemplate kNamed[] = {
+    {"chatml", R"({%- for message in messages -%}
+{{- '<|im_start|>' ~ message.role ~ '\n' ~ message.content ~ '<|im_end|>\n' -}}
+{%- endfor -%}
+{{- '<|im_start|>assistant\n' if add_generation_prompt -}})"},
+    {"llama3", R"({{- bos_token -}}
+{%- for message in messages -%}
+{{- '<|start_header_id|>' ~ message.role ~ '<|end_header_id|>\n\n' -}}
+{{- message.content | trim ~ '<|eot_id|>' -}}
+{%- endfor -%}
+{{- '<|start_header_id|>assistant<|end_header_id|>\n\n' if add_generation_prompt -}})"},
+    {"llama2", R"({%- set ns = namespace(system='') -%}
+{%- for message in messages -%}
+{%- if message.role == 'system' -%}
+{%- set ns.system = '<<SYS>>\n' ~ message.content ~ '\n<</SYS>>\n\n' -%}
+{%- elif message.role == 'user' -%}
+{{- bos_token ~ '[INST] ' ~ (ns.system ~ message.content) | trim ~ ' [/INST]' -}}
+{%- set ns.system = '' -%}
+{%- else -%}
+{{- ' ' ~ message.content | trim ~ ' ' ~ eos_token -}}
+{%- endif -%}
+{%- endfor -%})"},
+    {"mistral", R"({{- bos_token -}}
+{%- set ns = namespace(system='') -%}
+{%- for message in messages -%}
+{%- if message.role == 'system' -%}
+{%- set ns.system = message.content ~ '\n\n' -%}
+{%- elif message.role == 'user' -%}
+{{- '[INST] ' ~ ns.system ~ message.content ~ ' [/INST]' -}}
+{%- set ns.system = '' -%}
+{%- else -%}
+{{- message.content ~ eos_token -}}
+{%- endif -%}
+{%- endfor -%})"},
+    {"gemma", R"({{- bos_token -}}
+{%- set ns = namespace(system='') -%}
+{%- for message in messages -%}
+{%- if message.role == 'system' -%}
+{%- set ns.system = message.content ~ '\n\n' -%}
+{%- else -%}
+{{- '<start_of_turn>' ~ ('model' if message.role == 'assistant' else message.role) ~ '\n' -}}
+{{- (ns.system ~ message.content) | trim ~ '<end_of_turn>\n' -}}
+{%- set ns.system = '' -%}
+{%- endif -%}
+{%- endfor -%}
+{{- '<start_of_turn>model\n' if add_generation_prompt -}})"},
+    {"phi3", R"({%- for message in messages -%}
+{{- '<|' ~ message.role ~ '|>\n' ~ message.content ~ '<|end|>\n' -}}
+{%- endfor -%}
+{{- '<|assistant|>\n' if add_generation_prompt -}})"},
+    {"zephyr", R"({%- for message in messages -%}
+{{- '<|' ~ message.role ~ '|>\n' ~ message.content ~ eos_token ~ '\n' -}}
+{%- endfor -%}
+{{- '<|assistant|>\n' if add_generation_prompt -}})"}};
+} // namespace
 
 static std::string joinNames() {
   std::string names;
-  for (const ChatTemplate &known : listChatTemplates())
+  for (const NamedTemplate &known : kNamed)
     names += (names.empty() ? "" : ", ") + std::string(known.name);
-  return names;
+  return names + ", or a file with a program in Jinja";
 }
 
-Expected<ChatTemplate> sinter::findChatTemplate(std::string_view name) {
-  auto found = std::ranges::find(listChatTemplates(), name, &ChatTemplate::name);
-  if (found != listChatTemplates().end())
-    return *found;
-  return fail("`template` " + std::string(name), "it is not known", "use one of " + joinNames());
+Expected<ChatTemplate> ChatTemplate::parse(std::string_view program, std::string source,
+                                           jinja::Dictionary tokens) {
+  SINTER_TRY(jinja::Program parsed, jinja::Program::parse(program, std::move(source)));
+  return ChatTemplate(std::move(parsed), std::move(tokens));
 }
 
-Expected<ChatTemplate> sinter::recognizeChatTemplate(std::string_view program,
-                                                     const std::string &source) {
-  auto holds = [&](std::string_view mark) { return program.find(mark) != std::string_view::npos; };
-  for (ChatTemplate known : listChatTemplates())
-    if (std::ranges::all_of(known.marks, holds) && (known.absent.empty() || !holds(known.absent))) {
-      // Phi-3's program came to leave the token out.
-      known.beginsWithBos = known.beginsWithBos || holds("bos_token");
-      return known;
-    }
-  constexpr size_t kShown = 60;
-  std::string shown(program.substr(0, kShown));
-  return fail(source + ": its chat template",
-              "it is none that is known: " + shown + (program.size() > kShown ? "..." : ""),
-              "name the one that is meant with `template`: " + joinNames());
+void ChatTemplate::setToken(std::string_view name, std::string text) {
+  if (std::ranges::find(tokens, name, &jinja::Dictionary::value_type::first) == tokens.end())
+    tokens.emplace_back(name, std::move(text));
+}
+
+Expected<std::string> ChatTemplate::write(std::span<const ChatMessage> messages,
+                                          bool answers) const {
+  jinja::List list;
+  for (const ChatMessage &message : messages)
+    list.emplace_back(jinja::Dictionary{{"role", message.role}, {"content", message.content}});
+  jinja::Dictionary variables = tokens;
+  setEntry(variables, "messages", std::move(list));
+  setEntry(variables, "add_generation_prompt", answers);
+  setEntry(variables, "tools", nullptr);
+  setEntry(variables, "documents", nullptr);
+  return program.render(variables);
 }
 
 /// The program in a tokenizer_config.json; empty where it has none.
@@ -137,21 +116,85 @@ static std::string findProgram(const Json &config) {
   return "";
 }
 
-Expected<ChatTemplate> sinter::readChatTemplate(const fs::path &model) {
+/// Special tokens of a tokenizer_config.json: texts, or objects with a `content`.
+static jinja::Dictionary listTokens(const Json &config) {
+  jinja::Dictionary tokens;
+  if (!config.is_object())
+    return tokens;
+  for (auto entry = config.begin(); entry != config.end(); ++entry) {
+    const Json &text =
+        entry->is_object() && entry->contains("content") ? (*entry)["content"] : *entry;
+    if (entry.key().ends_with("_token") && text.is_string())
+      setEntry(tokens, entry.key(), text.get<std::string>());
+  }
+  return tokens;
+}
+
+static jinja::Dictionary listTokens(const GgufFile &file) {
+  jinja::Dictionary tokens;
+  auto all = file.metadata.find("tokenizer.ggml.tokens");
+  for (const char *name : {"bos", "eos", "unknown", "padding"}) {
+    auto id = file.metadata.find(std::string("tokenizer.ggml.") + name + "_token_id");
+    if (all == file.metadata.end() || !all->is_array() || id == file.metadata.end() ||
+        !id->is_number_unsigned() || id->get<size_t>() >= all->size() ||
+        !(*all)[id->get<size_t>()].is_string())
+      continue;
+    std::string_view full = name;
+    std::string shown(full == "unknown" ? "unk" : full == "padding" ? "pad" : full);
+    setEntry(tokens, shown + "_token", (*all)[id->get<size_t>()].get<std::string>());
+  }
+  return tokens;
+}
+
+namespace {
+/// What a model's files say of conversations; the program is empty where there is none.
+struct ChatFiles {
+  std::string program, source;
+  jinja::Dictionary tokens;
+};
+} // namespace
+
+static Expected<ChatFiles> readChatFiles(const fs::path &model) {
+  ChatFiles files;
   std::error_code error;
   if (GgufFile::isPath(model)) {
     SINTER_TRY(GgufFile file, GgufFile::open(model));
+    files.tokens = listTokens(file);
+    files.source = model;
     if (auto program = file.metadata.find("tokenizer.chat_template");
         program != file.metadata.end() && program->is_string())
-      return recognizeChatTemplate(program->get<std::string>(), model);
-  } else if (fs::path program = model / "chat_template.jinja"; fs::exists(program, error)) {
-    SINTER_TRY(std::string text, readFile(program));
-    return recognizeChatTemplate(text, program);
-  } else if (fs::path config = model / "tokenizer_config.json"; fs::exists(config, error)) {
-    SINTER_TRY(std::string text, readFile(config));
-    if (std::string program = findProgram(Json::parse(text, nullptr, false)); !program.empty())
-      return recognizeChatTemplate(program, config);
+      files.program = program->get<std::string>();
+    return files;
   }
-  return fail(model.string(), "it has no chat template",
-              "name the one that its conversations are written in with `template`: " + joinNames());
+  if (fs::path config = model / "tokenizer_config.json"; fs::exists(config, error)) {
+    SINTER_TRY(std::string text, readFile(config));
+    Json json = Json::parse(text, nullptr, false);
+    files = {findProgram(json), config, listTokens(json)};
+  }
+  if (fs::path program = model / "chat_template.jinja"; fs::exists(program, error)) {
+    SINTER_TRY(files.program, readFile(program));
+    files.source = program;
+  }
+  return files;
+}
+
+Expected<ChatTemplate> ChatTemplate::read(const fs::path &model) {
+  SINTER_TRY(ChatFiles files, readChatFiles(model));
+  if (files.program.empty())
+    return fail(model.string(), "it has no chat template",
+                "name the one that its conversations are written in with `template`: " +
+                    joinNames());
+  return parse(files.program, files.source + ": its chat template", std::move(files.tokens));
+}
+
+Expected<ChatTemplate> ChatTemplate::find(const std::string &nameOrFile, const fs::path &model) {
+  SINTER_TRY(ChatFiles files, readChatFiles(model));
+  auto named = std::ranges::find(kNamed, nameOrFile, &NamedTemplate::name);
+  if (named != std::end(kNamed))
+    return parse(named->program, nameOrFile, std::move(files.tokens));
+  std::error_code error;
+  if (!fs::is_regular_file(nameOrFile, error))
+    return fail("`template` " + nameOrFile, "it is not known", "use one of " + joinNames());
+  SINTER_TRY(std::string program, readFile(nameOrFile));
+  return parse(program, nameOrFile, std::move(files.tokens));
 }

@@ -270,6 +270,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       {"bos_token_id", joinIds(model.spec.bosIds)},
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
+  auto isRecurrent = [](const LayerSpec &layer) { return layer.mixer != MixerKind::Attention; };
+  if (std::ranges::any_of(model.spec.layers, isRecurrent))
+    request.contents.metadata["recurrent"] = "true"; // no cache of theirs goes back to a token
   if (!model.spec.unusedSampling.empty())
     request.contents.metadata["unused_sampling"] = model.spec.unusedSampling;
   int64_t ropeLength = compile.ropeLength ? compile.ropeLength : maxSequence;

@@ -43,6 +43,8 @@ static Expected<double> getRateFactor(const TrainOptions &options) {
 
 /// The learning rate where nothing says another.
 static constexpr double kLearningRate = 3e-4;
+/// The largest step of Adafactor's own, as its update has it.
+static constexpr double kLargestRelativeStep = 1e-2;
 
 /// Fails where a learning rate is given that the optimizer does not ask for.
 static Expected<void> checkRates(const TrainOptions &options) {
@@ -85,6 +87,10 @@ static Expected<runtime::LearningRateSchedule> makeSchedule(const TrainOptions &
   schedule.warmup = static_cast<uint64_t>(options.warmup);
   schedule.steps = static_cast<uint64_t>(options.steps);
   schedule.decayFraction = options.decayFraction;
+  if (options.training.optimizer == "adafactor" && options.training.relativeStep) {
+    schedule.kind = runtime::ScheduleKind::Relative;
+    schedule.learningRate = kLargestRelativeStep;
+  }
   SINTER_CHECK(schedule.check());
   return schedule;
 }
@@ -274,6 +280,8 @@ Expected<void> TrainRun::prepare() {
   SINTER_CHECK(options.getBudget());
   SINTER_CHECK(chooseTokenizer(options.data, model));
   SINTER_TRY(trainerOptions, makeTrainerOptions(options));
+  if (options.out.empty())
+    return fail("`out`", "it is empty", "name a folder");
   SINTER_CHECK(checkOptions(options));
   SINTER_CHECK(checkOptions(options.data));
   CompileRequest request;

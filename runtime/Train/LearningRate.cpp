@@ -65,6 +65,8 @@ double LearningRateSchedule::at(uint64_t step) const {
   switch (kind) {
   case ScheduleKind::Constant:
     return learningRate;
+  case ScheduleKind::Relative:
+    return std::min(learningRate, 1 / std::sqrt(double(step + 1)));
   case ScheduleKind::Linear:
   case ScheduleKind::Cosine:
     if (steps > warmup)

@@ -10,7 +10,8 @@
 //              min + (lr - min) * (1 - q)                         q = (s - (N - D) + 1) / D
 //
 // linear and cosine would be at `min` at step N, one behind the last; wsd (warmup, stable, decay)
-// is there at the last.
+// is there at the last. `Relative` is no schedule that one asks for: the rate that Adafactor's step
+// itself takes (Shazeer and Stern, "Adafactor", 2018, section 8), min(lr, 1 / sqrt(s + 1)).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,7 +22,7 @@
 
 namespace sinter::runtime {
 
-enum class ScheduleKind { Constant, Linear, Cosine, Wsd };
+enum class ScheduleKind { Constant, Linear, Cosine, Wsd, Relative };
 
 /// The schedule called "constant", "linear", "cosine" or "wsd"; an error that lists them for any
 /// other name.

@@ -30,7 +30,7 @@ target_include_directories(SinterBase INTERFACE $<INSTALL_INTERFACE:${SINTER_INC
 set_target_properties(SinterInference PROPERTIES EXPORT_NAME Runtime)
 sinter_install_targets(SinterRuntimeTargets
   SinterBase SinterGguf SinterInference SinterModelSpec SinterQuantized SinterRuntime
-  SinterSafetensors SinterTokenizer SinterWeights
+  SinterJinja SinterSafetensors SinterTokenizer SinterWeights
   sinter-run)
 if(TARGET SinterMpi)
   install(TARGETS SinterMpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -36,6 +36,7 @@ ORDER = [
     "runtime/Train",
     "runtime/Generate",
     "runtime/Serve",
+    "frontends/Jinja",
     "frontends/Gguf",
     "frontends/Spec",
     "frontends/Quantized",

@@ -196,13 +196,13 @@ static Expected<void> runChat(ChatCommandOptions &options) {
   chat.threads = static_cast<unsigned>(getThreads(options));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(ChatTemplate chatTemplate, chat.chatTemplate.empty()
-                                            ? readChatTemplate(options.model)
-                                            : findChatTemplate(chat.chatTemplate));
+                                            ? ChatTemplate::read(options.model)
+                                            : ChatTemplate::find(chat.chatTemplate, options.model));
   if (options.maxSequence == 0 && !model.isExecutable() && !model.text)
     options.maxSequence = std::min(kPositions, model.spec.maxPositions);
   SINTER_TRY(LoadedModel loaded, loadForGeneration(model, options, kChunk, options.maxSequence));
   chat.observer.stop = &Interrupt::flag;
-  SINTER_TRY(std::unique_ptr<Chat> opened, Chat::open(loaded, chatTemplate, chat));
+  SINTER_TRY(std::unique_ptr<Chat> opened, Chat::open(loaded, std::move(chatTemplate), chat));
   Interrupt interrupt;
   return Conversation(*opened, options.communicator).hold();
 }

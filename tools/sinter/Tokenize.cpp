@@ -14,7 +14,7 @@ using namespace sinter::cli;
 namespace {
 struct TokenizeOptions {
   std::string model, text, file, decode;
-  bool noSpecial = false;
+  bool noSpecial = false, keepSpecial = false;
   RunOptions common; ///< of all commands; ids depend on none of them
   bool json = false;
   CLI::Option *textOption = nullptr, *fileOption = nullptr, *decodeOption = nullptr;
@@ -38,7 +38,7 @@ static Expected<void> runTokenize(const TokenizeOptions &options) {
       if (!tokenizer.token(id))
         return fail("--decode", "id " + std::to_string(id) + " is not one of the tokenizer's",
                     "ids are below " + std::to_string(tokenizer.getVocabSize()));
-    std::string text = tokenizer.decode(ids);
+    std::string text = tokenizer.decode(ids, /*skipSpecial=*/!options.keepSpecial);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return {};
   }
@@ -68,6 +68,10 @@ void sinter::cli::addTokenize(CLI::App &program) {
   options->decodeOption =
       command->add_option("--decode", options->decode, "ids to decode, comma-separated");
   command->add_flag("--no-special", options->noSpecial, "add no special tokens");
+  command
+      ->add_flag("--keep-special", options->keepSpecial,
+                 "with --decode: write special tokens, too (else they are left out)")
+      ->needs(options->decodeOption);
   addCommonFlags(*command, options->common, options->json);
   options->textOption->excludes(options->fileOption)->excludes(options->decodeOption);
   options->fileOption->excludes(options->decodeOption);
