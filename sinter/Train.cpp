@@ -280,8 +280,6 @@ Expected<void> TrainRun::prepare() {
   SINTER_CHECK(options.getBudget());
   SINTER_CHECK(chooseTokenizer(options.data, model));
   SINTER_TRY(trainerOptions, makeTrainerOptions(options));
-  if (options.out.empty())
-    return fail("`out`", "it is empty", "name a folder");
   SINTER_CHECK(checkOptions(options));
   SINTER_CHECK(checkOptions(options.data));
   CompileRequest request;

@@ -129,7 +129,7 @@ Value ModelParts::buildNorm(Value x, const NormSpec &norm) {
 }
 
 Value ModelParts::buildNorm(Value x, const NormSpec &norm, NormKind kind) {
-  if (norm.heads) {
+  if (norm.heads && (!norm.weight.empty() || !norm.weightsOfHeads.empty())) {
     // Rows [..., heads, size] by factors of their own.
     NormSpec plain = {.name = norm.name, .size = norm.size};
     ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();

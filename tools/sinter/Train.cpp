@@ -164,6 +164,8 @@ static Report makeReport(const std::string &name, TrainRun &run, const CLI::App 
 }
 
 static Expected<void> runTrain(TrainCommandOptions &options, const CLI::App &command) {
+  if (options.out.empty())
+    return fail("`out`", "it is empty", "name a folder");
   catchSignals(options.communicator != nullptr);
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   std::optional<TrainProgress> progress;

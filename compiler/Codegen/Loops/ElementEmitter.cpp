@@ -80,8 +80,10 @@ ElementEmitter::getSources(Operation *op, ArrayRef<AffineExpr> index, bool probe
 
 LogicalResult ElementEmitter::prepare(Value tensor, ArrayRef<AffineExpr> index,
                                       ArrayRef<AffineExpr> dims) {
+  // A row that is found only inside the loop has no value before it.
   auto isFixed = [&](ArrayRef<AffineExpr> exprs) {
-    return llvm::none_of(dims, [&](AffineExpr dim) { return IndexSpace::dependsOn(exprs, dim); });
+    return space.haveValues(exprs) &&
+           llvm::none_of(dims, [&](AffineExpr dim) { return IndexSpace::dependsOn(exprs, dim); });
   };
   if (isFixed(index))
     return LogicalResult(emit(tensor, index));
@@ -95,13 +97,9 @@ LogicalResult ElementEmitter::prepare(Value tensor, ArrayRef<AffineExpr> index,
   FailureOr<SmallVector<ElementSource>> sources = getSources(op, index, /*probe=*/rowIsInside);
   if (failed(sources))
     return failure();
-  for (const ElementSource &source : *sources) {
-    // A row that is found only inside the loop cannot be read before it.
-    if (rowIsInside && isFixed(source.index))
-      continue;
+  for (const ElementSource &source : *sources)
     if (failed(prepare(source.tensor, source.index, dims)))
       return failure();
-  }
   return success();
 }
 

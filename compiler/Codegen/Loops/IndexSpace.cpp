@@ -267,6 +267,18 @@ bool IndexSpace::dependsOn(ArrayRef<AffineExpr> index, AffineExpr dim) {
   return llvm::any_of(index, [&](AffineExpr expr) { return dependsOn(expr, dim); });
 }
 
+bool IndexSpace::haveValues(ArrayRef<AffineExpr> exprs) const {
+  auto hasValue = [&](AffineExpr expr) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    return !dim || dims[dim.getPosition()].value;
+  };
+  return llvm::all_of(exprs, [&](AffineExpr expr) {
+    bool all = true;
+    expr.walk([&](AffineExpr part) { all &= hasValue(part); });
+    return all;
+  });
+}
+
 Value IndexSpace::materialize(OpBuilder &builder, Location loc, AffineExpr expr) const {
   if (auto number = dyn_cast<AffineConstantExpr>(expr))
     return arith::ConstantIndexOp::create(builder, loc, number.getValue());

@@ -55,6 +55,9 @@ public:
   static bool dependsOn(mlir::AffineExpr expr, mlir::AffineExpr dim);
   static bool dependsOn(llvm::ArrayRef<mlir::AffineExpr> index, mlir::AffineExpr dim);
 
+  /// Whether every dimension of the expressions has a value, so that they can be materialized.
+  bool haveValues(llvm::ArrayRef<mlir::AffineExpr> exprs) const;
+
   /// Code for the expression's value, of type index.
   mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::AffineExpr expr) const;

@@ -33,4 +33,21 @@ func.func private @heads(%x: tensor<1x4x2x20xf32>, %cos: tensor<4x10xf32>, %sin:
   %2 = sinter.reduce sum %1 : (tensor<1x4x40xf32>) -> tensor<1x4xf32>
   return %2 : tensor<1x4xf32>
 }
+
+// A row of a table that is moved into place itself is read where its number is known: inside the loop.
+// CHECK: func.func @gathered(%[[X:.*]]: memref<960xf32> {{.*}}, %[[TABLE:.*]]: memref<16xf32> {{.*}}, %[[ROWS:.*]]: memref<15xi32>
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c15
+// CHECK-NEXT: %[[ROW:.*]] = memref.load %[[ROWS]][%[[I]]]
+// CHECK: %[[VALUE:.*]] = memref.load %[[TABLE]]
+// CHECK-NEXT: memref.store %[[VALUE]]
+// CHECK: return
+func.func private @gathered(%x: tensor<15x64xf32>, %table: tensor<4x4xf32>, %rows: tensor<15xi32>)
+    -> (tensor<15x1xf32>, tensor<4x15x16xf32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.reshape %table : (tensor<4x4xf32>) -> tensor<16x1xf32>
+  %1 = sinter.slice %0 {offsets = array<i64: 0, 0>} : (tensor<16x1xf32>) -> tensor<15x1xf32>
+  %2 = sinter.embedding %1, %rows : (tensor<15x1xf32>, tensor<15xi32>) -> tensor<15x1xf32>
+  %3 = sinter.reshape %x : (tensor<15x64xf32>) -> tensor<15x4x16xf32>
+  %4 = sinter.transpose %3 {permutation = array<i64: 1, 0, 2>} : (tensor<15x4x16xf32>) -> tensor<4x15x16xf32>
+  return %2, %4 : tensor<15x1xf32>, tensor<4x15x16xf32>
+}
 }
