@@ -231,7 +231,9 @@ Expected<Value> mapItems(const Value &value, const Arguments &arguments) {
     if (!attribute) {
       SINTER_TRY(result, applyFilter(filter, item, rest));
     }
-    mapped.push_back(!result.isDefined() && absent ? *absent : std::move(result));
+    if (!result.isDefined() && absent)
+      result = *absent;
+    mapped.push_back(std::move(result));
   }
   return Value(std::move(mapped));
 }

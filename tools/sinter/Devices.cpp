@@ -4,6 +4,7 @@
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "sinter/LocalCluster.h"
+#include "tools/cli/OneLine.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
 #include <memory>
@@ -13,11 +14,13 @@
 using namespace sinter;
 using namespace sinter::cli;
 
+static std::string explain(const Error &error) { return showFlags(error.message()); }
+
 /// The processor, as the compiler sees it.
 static nlohmann::json describeCpu() {
   Expected<Machine> cpu = describeMachine("cpu", /*cores=*/0);
   if (!cpu)
-    return {{"target", "cpu"}, {"missing", cpu.error().message()}};
+    return {{"target", "cpu"}, {"missing", explain(cpu.error())}};
   return {{"target", "cpu"},
           {"name", cpu->chip},
           {"cores", cpu->cores},
@@ -32,9 +35,9 @@ static nlohmann::json describeGpu() {
   if (compiler)
     report["nvrtc"] = *compiler;
   else
-    report["nvrtc_missing"] = compiler.error().message();
+    report["nvrtc_missing"] = explain(compiler.error());
   if (!gpu) {
-    report["missing"] = gpu.error().message();
+    report["missing"] = explain(gpu.error());
     return report;
   }
   report["name"] = gpu->name;
@@ -45,20 +48,19 @@ static nlohmann::json describeGpu() {
   if (Expected<std::string> target = runtime::cuda::targetFor(gpu->capability))
     report["target"] = *target;
   else
-    report["missing"] = target.error().message();
+    report["missing"] = explain(target.error());
   return report;
 }
 
 static void printDevice(const nlohmann::json &device) {
   std::string line = device["target"];
   line.resize(std::max<size_t>(line.size() + 1, 12), ' ');
-  if (device.contains("missing"))
-    line += "not usable: " + device["missing"].get<std::string>();
-  else
-    line += device["name"].get<std::string>();
+  line += device.contains("name") ? device["name"].get<std::string>() : "not usable";
   for (const auto &[key, value] : device.items())
     if (key != "target" && key != "name" && key != "missing")
       line += ", " + key + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+  if (device.contains("missing"))
+    line += ": " + device["missing"].get<std::string>();
   std::printf("%s\n", line.c_str());
 }
 
