@@ -10,6 +10,7 @@
 #include "frontends/Spec/ConfigReader.h"
 #include "frontends/Spec/ModelSpec.h"
 #include <array>
+#include <functional>
 
 namespace sinter {
 
@@ -112,6 +113,11 @@ void readRotatedLayers(ConfigReader &config, ModelSpec &spec);
 
 /// Gives every layer the window of `sliding_window` where it is not null.
 void readUniformWindow(ConfigReader &config, ModelSpec &spec);
+
+/// layer_types ("full_attention", `otherType`): layers of the other type mix positions by `other`.
+/// Where the key is absent they are those that `isOther(layer)` chooses.
+void readLayerMixers(ConfigReader &config, ModelSpec &spec, const char *otherType, MixerKind other,
+                     const std::function<bool(size_t layer)> &isOther);
 
 /// layer_types ("full_attention", "sliding_attention") with `window` for the sliding ones; where
 /// the key is absent, `isSliding(layer)` decides. Layers with linear attention are known before.

@@ -2,28 +2,19 @@
 // norms of Q and K; LFM2-MoE has experts behind the first layers.
 
 #include "frontends/Spec/Families/Family.h"
+#include <algorithm>
 #include <cmath>
 
 namespace sinter {
 namespace {
 
 /// layer_types, or full_attn_idxs: the layers with attention.
-void readMixers(ConfigReader &config, ModelSpec &spec) {
-  std::optional<std::vector<std::string>> types = config.texts("layer_types");
+void readConvolutions(ConfigReader &config, ModelSpec &spec) {
   std::vector<double> full = config.numbers("full_attn_idxs");
-  if (types && types->size() != spec.layers.size())
-    return config.mistake("layer_types",
-                          "it has " + std::to_string(types->size()) + " entries for " +
-                              std::to_string(spec.layers.size()) + " layers",
-                          "");
-  for (size_t i = 0; i < spec.layers.size(); ++i) {
-    if (types && (*types)[i] != "conv" && (*types)[i] != "full_attention")
-      config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
-                     "use 'conv' or 'full_attention'");
-    bool isListed = std::find(full.begin(), full.end(), double(i)) != full.end();
-    if (types ? (*types)[i] == "conv" : config.has("full_attn_idxs") && !isListed)
-      spec.layers[i].mixer = MixerKind::Convolution;
-  }
+  bool areListed = config.has("full_attn_idxs");
+  readLayerMixers(config, spec, "conv", MixerKind::Convolution, [&](size_t layer) {
+    return areListed && std::find(full.begin(), full.end(), double(layer)) == full.end();
+  });
 }
 
 void readLfm2(ConfigReader &config, ModelSpec &spec, int64_t mlpSize) {
@@ -38,7 +29,7 @@ void readLfm2(ConfigReader &config, ModelSpec &spec, int64_t mlpSize) {
   spec.queryKeyNorm = true;
   spec.convolutionWidth = config.size("conv_L_cache", 3);
   spec.convolutionBias = config.flag("conv_bias", false);
-  readMixers(config, spec);
+  readConvolutions(config, spec);
 }
 
 /// The width of MLPs, which files give before it is cut to two thirds and rounded up.

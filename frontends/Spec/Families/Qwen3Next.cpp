@@ -12,20 +12,9 @@ namespace {
 
 /// layer_types, or full_attention_interval: every how many layers there is full attention.
 void readLinearLayers(ConfigReader &config, ModelSpec &spec) {
-  int64_t interval = config.size("full_attention_interval", 4);
-  std::optional<std::vector<std::string>> types = config.texts("layer_types");
-  if (types && types->size() != spec.layers.size())
-    return config.mistake("layer_types",
-                          "it has " + std::to_string(types->size()) + " entries for " +
-                              std::to_string(spec.layers.size()) + " layers",
-                          "");
-  for (size_t i = 0; i < spec.layers.size(); ++i) {
-    if (types && (*types)[i] != "linear_attention" && (*types)[i] != "full_attention")
-      config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
-                     "use 'linear_attention' or 'full_attention'");
-    if (types ? (*types)[i] == "linear_attention" : (static_cast<int64_t>(i) + 1) % interval != 0)
-      spec.layers[i].mixer = MixerKind::LinearAttention;
-  }
+  auto interval = static_cast<size_t>(config.size("full_attention_interval", 4));
+  readLayerMixers(config, spec, "linear_attention", MixerKind::LinearAttention,
+                  [&](size_t layer) { return (layer + 1) % interval != 0; });
 }
 
 void readHybrid(ConfigReader &config, ModelSpec &spec, int64_t kvHeads,

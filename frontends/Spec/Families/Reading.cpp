@@ -132,6 +132,23 @@ void readUniformWindow(ConfigReader &config, ModelSpec &spec) {
       layer.window = *window;
 }
 
+void readLayerMixers(ConfigReader &config, ModelSpec &spec, const char *otherType, MixerKind other,
+                     const std::function<bool(size_t layer)> &isOther) {
+  std::optional<std::vector<std::string>> types = config.texts("layer_types");
+  if (types && types->size() != spec.layers.size())
+    return config.mistake("layer_types",
+                          "it has " + std::to_string(types->size()) + " entries for " +
+                              std::to_string(spec.layers.size()) + " layers",
+                          "");
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    if (types && (*types)[i] != otherType && (*types)[i] != "full_attention")
+      config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
+                     "use '" + std::string(otherType) + "' or 'full_attention'");
+    if (types ? (*types)[i] == otherType : isOther(i))
+      spec.layers[i].mixer = other;
+  }
+}
+
 void readLayerTypes(ConfigReader &config, ModelSpec &spec, std::optional<int64_t> window,
                     bool (*isSliding)(const ModelSpec &, int64_t, int64_t), int64_t argument) {
   std::optional<std::vector<std::string>> types = config.texts("layer_types");
