@@ -1,4 +1,5 @@
 #include "sinter/Compile.h"
+#include "compiler/Analysis/KernelLimits.h"
 #include "frontends/Graph/ModelGraph.h"
 #include "runtime/Base/CacheFolder.h"
 #include "runtime/Base/ChildProcess.h"
@@ -201,16 +202,15 @@ static Expected<void> checkExperts(const Model &model, const CompileOptions &opt
 
 /// Kernels take heads of so many elements at the most; of latent vectors, where these are keys.
 static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &options) {
-  constexpr int64_t longestKey = 1024;
-  if (spec.hasLinearAttention() && spec.linearKeySize > longestKey)
+  if (spec.hasLinearAttention() && spec.linearKeySize > kLongestLinearKey)
     return fail("the model",
                 "its linear attention has keys of " + std::to_string(spec.linearKeySize) +
-                    " elements, of which a kernel takes " + std::to_string(longestKey) +
+                    " elements, of which a kernel takes " + std::to_string(kLongestLinearKey) +
                     " at the most",
                 "");
   bool trains = !options.entries.empty() && options.entries.front() == "train_step";
   bool isGpu = options.isGpu();
-  int64_t most = !isGpu ? 1024 : trains ? 512 : 576;
+  int64_t most = !isGpu ? kWidestProcessorHead : trains ? kWidestGpuGradHead : kWidestGpuHead;
   int64_t width = spec.valueSize;
   for (const LayerSpec &layer : spec.layers)
     width = std::max(width, spec.getHeadDim(layer));
@@ -224,7 +224,7 @@ static Expected<void> checkHeads(const ModelSpec &spec, const CompileOptions &op
                    : trains ? "training on a GPU"
                             : "a GPU") +
                   " takes " + std::to_string(most) + " at the most",
-              isGpu && width <= 1024 ? "give `target` cpu" : "");
+              isGpu && width <= kWidestProcessorHead ? "give `target` cpu" : "");
 }
 
 Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOptions &options,

@@ -43,8 +43,6 @@ static Expected<double> getRateFactor(const TrainOptions &options) {
 
 /// The learning rate where nothing says another.
 static constexpr double kLearningRate = 3e-4;
-/// The largest step of Adafactor's own, as its update has it.
-static constexpr double kLargestRelativeStep = 1e-2;
 
 /// Fails where a learning rate is given that the optimizer does not ask for.
 static Expected<void> checkRates(const TrainOptions &options) {
@@ -89,7 +87,7 @@ static Expected<runtime::LearningRateSchedule> makeSchedule(const TrainOptions &
   schedule.decayFraction = options.decayFraction;
   if (options.training.optimizer == "adafactor" && options.training.relativeStep) {
     schedule.kind = runtime::ScheduleKind::Relative;
-    schedule.learningRate = kLargestRelativeStep;
+    schedule.learningRate = OptimizerOptions::largestRelativeStep;
   }
   SINTER_CHECK(schedule.check());
   return schedule;

@@ -1,5 +1,6 @@
 #include "compiler/Analysis/CostModel.h"
 #include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/KernelLimits.h"
 #include "compiler/Analysis/LibraryGemm.h"
 #include "compiler/Analysis/Recomputation.h"
 #include "compiler/Analysis/Target.h"

@@ -16,14 +16,6 @@ inline constexpr int64_t kBlockRows = 256;
 /// may be computed apart; of fewer, sums are of several parts (RegisterTile.h).
 inline constexpr int64_t kManyRows = 4;
 
-/// Elements of a head of attention, at the most, that processors have kernels for, of inference and
-/// of gradients: stacks have room for copies of blocks of them.
-inline constexpr int64_t kWidestProcessorHead = 1024;
-
-/// Elements of a head of attention, at the most, that GPUs multiply by matrix instructions: their
-/// registers hold no wider outputs.
-inline constexpr int64_t kWidestMatrixHead = 256;
-
 /// The panels that the target's products of this element type are computed from: as wide as the
 /// narrowest tiles of sums, so that a tile reads whole panels. With 32 registers of 16 elements
 /// these are 14 rows of 32 columns (and 6 of 64), with 16 registers of 8 elements 6 of 16.

@@ -15,6 +15,9 @@ struct OptimizerOptions {
 #include "compiler/Autodiff/OptimizerOptions.def"
   }
 
+  /// Of adafactor with `relative_step`.
+  static constexpr double largestRelativeStep = 1e-2;
+
   /// The momentum, where it is not given that of the optimizer.
   double getMomentum() const { return momentum.value_or(optimizer == "muon" ? 0.95 : 0.9); }
 

@@ -26,7 +26,6 @@ using namespace sinter;
 static constexpr double kEps1 = 1e-30;
 static constexpr double kEps2 = 1e-3;
 static constexpr double kDecayExponent = -0.8;
-static constexpr double kLargestRate = 1e-2;
 
 namespace {
 class Adafactor : public Optimizer {
@@ -71,7 +70,8 @@ public:
     }
     Value clip = b.maximum(rootMeanSquare(b, step), b.constant(time, 1.0));
     Value rate = numbers.relativeStep
-                     ? b.minimum(b.unary<RsqrtOp>(time), b.constant(time, kLargestRate))
+                     ? b.minimum(b.unary<RsqrtOp>(time),
+                                 b.constant(time, OptimizerOptions::largestRelativeStep))
                      : b.getInput("learning_rate");
     if (numbers.scaleParameter)
       rate = b.mul(rate, b.maximum(rootMeanSquare(b, value), b.constant(time, kEps2)));

@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cpu/AttentionGradPlan.h"
 #include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/KernelLimits.h"
 #include "compiler/Codegen/Cpu/MatrixTiles.h"
 #include "compiler/Codegen/Cpu/RegisterTile.h"
 

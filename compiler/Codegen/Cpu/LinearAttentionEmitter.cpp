@@ -1,4 +1,5 @@
 #include "compiler/Codegen/Cpu/LinearAttentionEmitter.h"
+#include "compiler/Analysis/KernelLimits.h"
 #include <numbers>
 
 using namespace mlir;
@@ -6,9 +7,6 @@ using namespace sinter;
 
 /// Vectors of columns of an item; bytes of its state, of the 128 KiB of stack that a kernel has.
 static constexpr int64_t kMostVectors = 4, kStateBytes = 64 * 1024;
-
-/// Elements of a key: one vector of columns is a state then.
-static constexpr int64_t kLongestKey = 1024;
 
 static int64_t countVectors(int64_t width, int64_t rows, int64_t lanes) {
   int64_t fit = std::max<int64_t>(1, kStateBytes / (rows * lanes * int64_t(sizeof(float))));
@@ -106,7 +104,7 @@ LogicalResult sinter::verifyLinearAttention(func::FuncOp tensorKernel) {
   for (Type type : op.getOperandTypes())
     if (getElementTypeOrSelf(type).getIntOrFloatBitWidth() > 32)
       return op.emitError("expected numbers of at most 32 bits");
-  if (cast<RankedTensorType>(op.getOperand(0).getType()).getShape().back() > kLongestKey)
-    return op.emitError("expected keys of ") << kLongestKey << " elements at the most";
+  if (cast<RankedTensorType>(op.getOperand(0).getType()).getShape().back() > kLongestLinearKey)
+    return op.emitError("expected keys of ") << kLongestLinearKey << " elements at the most";
   return success();
 }

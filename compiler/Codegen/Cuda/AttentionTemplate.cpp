@@ -1,4 +1,4 @@
-#include "compiler/Analysis/KernelLayouts.h"
+#include "compiler/Analysis/KernelLimits.h"
 #include "compiler/Codegen/Cuda/TemplateInstance.h"
 #include "compiler/Codegen/Cuda/Templates.h"
 #include "compiler/Codegen/Loops/AttentionOperands.h"
@@ -13,11 +13,6 @@ static bool hasAlignedRows(const StridedInput &input, int64_t headSize, Type ele
          llvm::all_of(ArrayRef(input.strides).drop_back(),
                       [&](int64_t stride) { return stride % vector == 0; });
 }
-
-// Elements of a head: that of latent attention, beyond which registers hold no outputs; of
-// gradients that of which shared memory of 99 KiB has room for as many rows as there are threads
-// to.
-static constexpr int64_t kWidestHead = 576, kWidestGradHead = 512;
 
 namespace {
 /// The sizes of a launch, as attention_forward.cuh computes them.
@@ -176,7 +171,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttention(func::FuncOp kernel, func::Fu
     return failure();
   AttentionOperands operands;
   AttentionResults results;
-  if (failed(operands.read(*op, /*f16=*/true, kWidestHead)) ||
+  if (failed(operands.read(*op, /*f16=*/true, kWidestGpuHead)) ||
       failed(results.read(*op, kernel, /*f16=*/true)))
     return failure();
   FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);
@@ -244,7 +239,7 @@ FailureOr<CudaLaunch> sinter::instantiateAttentionGrad(func::FuncOp kernel, func
     return failure();
   AttentionOperands operands;
   AttentionGradResults results;
-  if (failed(operands.read(*op, /*f16=*/true, kWidestGradHead)) ||
+  if (failed(operands.read(*op, /*f16=*/true, kWidestGpuGradHead)) ||
       failed(results.read(*op, kernel, /*narrow=*/true)))
     return failure();
   FailureOr<StridedInput> key = traceRows(op->getKey(), *op, "keys", /*f16=*/true);

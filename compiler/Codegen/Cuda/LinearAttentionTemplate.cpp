@@ -1,11 +1,9 @@
+#include "compiler/Analysis/KernelLimits.h"
 #include "compiler/Codegen/Cuda/TemplateInstance.h"
 #include "compiler/Codegen/Cuda/Templates.h"
 
 using namespace mlir;
 using namespace sinter;
-
-// Elements of a key: as many as a processor's kernels take.
-static constexpr int64_t kLongestKey = 1024;
 
 namespace {
 /// How vectors of n elements lie in lanes and in shared memory, as linear_parts.cuh has it.
@@ -35,8 +33,8 @@ template <typename Op> static FailureOr<Op> findAlone(func::FuncOp kernel) {
   for (Type type : op->getOperandTypes())
     if (getElementTypeOrSelf(type).getIntOrFloatBitWidth() > 32)
       return op.emitError("expected numbers of at most 32 bits");
-  if (op.getKey().getType().getShape().back() > kLongestKey)
-    return op.emitError("expected keys of ") << kLongestKey << " elements at the most";
+  if (op.getKey().getType().getShape().back() > kLongestLinearKey)
+    return op.emitError("expected keys of ") << kLongestLinearKey << " elements at the most";
   return op;
 }
 
@@ -144,8 +142,8 @@ static FailureOr<CudaLaunch> instantiateGradient(func::FuncOp kernel, func::Func
   FailureOr<LinearAttentionGradOp> op = findAlone<LinearAttentionGradOp>(kernel);
   if (failed(op))
     return failure();
-  if (op->getValue().getType().getShape().back() > kLongestKey)
-    return op->emitError("expected values of ") << kLongestKey << " elements at the most";
+  if (op->getValue().getType().getShape().back() > kLongestLinearKey)
+    return op->emitError("expected values of ") << kLongestLinearKey << " elements at the most";
   for (Value result : op->getResults())
     if (!getElementTypeOrSelf(result).isF32())
       return op->emitError("expected gradients of f32, got ") << result.getType();
