@@ -38,6 +38,9 @@ check-quick: build
 	ctest --test-dir $(BUILD) $(CTEST_OPTIONS) -LE '^slow$$'
 	$(MAKE) --no-print-directory lint
 
+# What tests compile is not kept among what the user compiles.
+test test-cpus check-quick: export SINTER_CACHE_DIR ?= $(abspath $(BUILD))/cache
+
 test:
 	ctest --test-dir $(BUILD) $(CTEST_OPTIONS)
 

@@ -203,8 +203,9 @@ Expected<void> writeFileAtomically(const std::string &path, std::span<const std:
   return writeFileAtomically(path, std::span(&bytes, 1));
 }
 
-Expected<void> replaceFile(const std::string &path, std::span<const std::byte> bytes) {
-  return writeAside(path, 1, [&](size_t) { return bytes; }, /*syncs=*/false);
+Expected<void> replaceFile(const std::string &path,
+                           std::span<const std::span<const std::byte>> parts) {
+  return writeAside(path, parts.size(), [&](size_t i) { return parts[i]; }, /*syncs=*/false);
 }
 
 } // namespace sinter

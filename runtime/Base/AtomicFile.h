@@ -34,9 +34,10 @@ writeFileAtomically(const std::string &path, size_t count,
 /// The same for one block of `bytes`.
 Expected<void> writeFileAtomically(const std::string &path, std::span<const std::byte> bytes);
 
-/// Writes a file aside and renames it to `path`, but waits for no disk: for many small files that
-/// can be made again, and whose readers notice where a crash of the system has damaged them.
-Expected<void> replaceFile(const std::string &path, std::span<const std::byte> bytes);
+/// Writes a file aside and renames it to `path`, but waits for no disk: for files that can be made
+/// again, and whose readers notice where a crash of the system has damaged them.
+Expected<void> replaceFile(const std::string &path,
+                           std::span<const std::span<const std::byte>> parts);
 
 /// Writes a new file and waits until it is on the disk; for files of a folder that is itself
 /// renamed into place. One large block that begins on a page goes past the system's page cache,

@@ -2,7 +2,9 @@
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/ByteSize.h"
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 
 namespace sinter {
@@ -22,8 +24,18 @@ constexpr Place places[] = {{CacheKind::Executable, "", ".sinter"},
 
 const Place &placeOf(CacheKind kind) { return places[static_cast<size_t>(kind)]; }
 
+// Whether a new file, whose name is hexadecimal digits by chance, is one that has others removed.
+// What is written between two of them is a 64th of the limit on average.
+bool isTurnToTrim(const fs::path &file, uint64_t bytes, uint64_t limit) {
+  constexpr size_t digits = 8;
+  const std::string name = file.filename().string().substr(0, digits);
+  uint64_t chance = 0;
+  std::from_chars(name.data(), name.data() + name.size(), chance, 16);
+  return std::ldexp(double(chance), -4 * int(digits)) * double(limit) < 64.0 * double(bytes);
+}
+
 // A name is hexadecimal digits and its kind's ending. Files that are written aside have six
-// characters more (writeFileAtomically): those of a process that was killed stay.
+// characters more (replaceFile): those of a process that was killed stay.
 bool belongs(std::string_view file, std::string_view ending) {
   constexpr size_t digits = 32, aside = 7;
   std::string_view name = file.substr(0, file.find('.'));
@@ -94,22 +106,7 @@ void Cache::write(const fs::path &path, std::span<const std::span<const std::byt
     return;
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);
-  if (writeFileAtomically(path.string(), parts))
-    trim(most);
-}
-
-void Cache::writeAll(std::span<const NewFile> files) const {
-  bool trims = false;
-  for (const NewFile &file : files) {
-    if (file.path.empty() || file.content.size() > most)
-      continue;
-    std::error_code ignored;
-    fs::create_directories(file.path.parent_path(), ignored);
-    // Names are hashes. To look at all files each time would take longer than to write these.
-    if (replaceFile(file.path.string(), std::as_bytes(std::span(file.content))))
-      trims |= file.path.filename().string().starts_with("00");
-  }
-  if (trims)
+  if (replaceFile(path.string(), parts) && isTurnToTrim(path, bytes, most))
     trim(most);
 }
 

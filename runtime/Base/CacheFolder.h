@@ -2,7 +2,9 @@
 //
 // Compiled executables, the code of their kernels, a GPU's kernels, and what a tuned GPU chose. A
 // file is written aside and renamed, and may be gone the next moment: any number of processes share
-// the folder. When the files outgrow the limit, what was not used for longest goes.
+// the folder. No one waits for a file to be on the disk: after a crash of the system one may be
+// damaged, which whoever reads it has to notice. When the files outgrow the limit, what was not
+// used for longest goes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -56,21 +58,11 @@ public:
   /// Says that a file of pathOf() was used just now.
   static void touch(const std::filesystem::path &path);
 
-  /// Writes the file at pathOf(), unless it alone is beyond the limit, and removes what was not
-  /// used for longest.
+  /// Writes the file at pathOf(), unless it alone is beyond the limit. To see whether all are takes
+  /// a look at each: files have what was not used for longest removed as often as to be about 1/64
+  /// of the limit beyond it before.
   void write(const std::filesystem::path &path,
              std::span<const std::span<const std::byte>> parts) const;
-
-  /// A file to write, whose place is of pathOf().
-  struct NewFile {
-    std::filesystem::path path;
-    std::string content;
-  };
-
-  /// The same for many small files, which no one waits for to be on the disk: after a crash of the
-  /// system one may be damaged, which whoever reads it has to notice. Only one in 256 of them has
-  /// others removed: so many may be beyond the limit until the next file is written.
-  void writeAll(std::span<const NewFile> files) const;
 
   /// All files, what was not used for longest first. What others removed meanwhile is passed over;
   /// what is not the cache's, too.

@@ -8,10 +8,17 @@ Of each number a model is made (a config.json of Sinter's own keys, random weigh
               docs/numerics.md), on a grid, with other threads: the same logits
     resume    a run that ends early and is resumed on another grid: the weights of the whole run
 
+With --gpu, which names `sinter-on-fake-gpu` of the same build, or `sinter` on a machine with one:
+
+    train     a few steps on the processor and on the GPU: losses and norms of gradients that differ
+              by what rounding leaves, and a layout of streams that the fake GPU does not object to
+    logits    all at once, and in chunks; on the processor in f32
+
 A command that is refused has to say so in one line, with status 1; these are counted.
 
     tools/dev/sweep.py build/bin/sinter --first 0 --count 200
     tools/dev/sweep.py build/bin/sinter --first 17 --count 1 --keep /tmp/case     # one of them again
+    tools/dev/sweep.py build/bin/sinter --gpu build/bin/sinter-on-fake-gpu --count 50
     tools/dev/sweep.py build/bin/sinter --experts       # of those drawn, models with experts on `tensor`
 
 Numbers are Python's random.Random(n): a failure is found again by its number. Needs mpiexec, numpy
@@ -284,8 +291,9 @@ class Broken(Exception):
 
 
 class Case:
-    def __init__(self, sinter, number, folder, experts):
-        self.sinter, self.folder, self.commands = sinter, folder, []
+    def __init__(self, sinter, gpu, number, folder, experts):
+        self.sinter, self.gpu, self.folder = sinter, gpu, folder
+        self.commands, self.distances = [], []
         self.draw, self.experts = random.Random(number), experts
         self.model = folder / "config.json"
         self.keys = draw_model(self.draw)
@@ -296,8 +304,8 @@ class Case:
                                    for _ in range(4000)], dtype=numpy.uint16)
         self.tokens.tofile(folder / "tokens.bin")
 
-    def run(self, *words):
-        command = [self.sinter, *map(str, words)]
+    def run(self, *words, program=None):
+        command = [program or self.sinter, *map(str, words)]
         self.commands.append(" ".join(command))
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=600,
@@ -312,25 +320,59 @@ class Case:
             raise Refused(own[0])
         raise Broken(f"status {done.returncode}: {done.stderr[-600:]}")
 
-    def train(self, out, *options):
+    def train(self, out, *options, program=None):
         folder = self.folder / out
         self.run("train", self.model, "--data", self.folder / "tokens.bin", "--out", folder,
-                 "--log", self.folder / f"{out}.jsonl", *options)
+                 "--log", self.folder / f"{out}.jsonl", *options, program=program)
         weights = safetensors.numpy.load_file(folder / "model.safetensors")
         return {name: hashlib.sha256(value.tobytes()).hexdigest()
                 for name, value in weights.items()}
 
-    def losses(self, out):
+    def logged(self, out, key="loss"):
         lines = map(json.loads, (self.folder / f"{out}.jsonl").read_text().splitlines())
-        return [line["loss"] for line in lines if "loss" in line]
+        return [line[key] for line in lines if key in line]
 
     def check_train(self):
         grid = self.grid(True)
         options = draw_training(self.draw, [grid]) + ["--steps", "3"]
         ours = self.train("one", *options, "--threads", 1)
         self.compare(ours, self.train("grid", *options, *self.grid_options(grid, True)))
-        if self.losses("one") != self.losses("grid"):
-            raise Broken(f"losses {self.losses('one')} and {self.losses('grid')}")
+        if self.logged("one") != self.logged("grid"):
+            raise Broken(f"losses {self.logged('one')} and {self.logged('grid')}")
+
+    def check_gpu_train(self):
+        options = draw_training(self.draw, [{}]) + ["--steps", "3"]
+        self.train("cpu", *options)
+        self.train("gpu", *options, "--target", "cuda", program=self.gpu)
+        narrow = "--dtype" in options or "--fp8" in options
+        for key, most in [("loss", 2e-2 if narrow else 1e-4), ("grad_norm", 0.2 if narrow else 2e-3)]:
+            ours, theirs = self.logged("cpu", key), self.logged("gpu", key)
+            self.hold(key, numpy.array(theirs), numpy.array(ours), most)
+
+    def check_gpu_logits(self):
+        options = draw_inference(self.draw)
+        count, chunk = self.draw.choice([(1, 1), (8, 4), (16, 8), (33, 29), (36, 9)])
+        ids = ",".join(map(str, self.tokens[:count]))
+
+        def logits(name, *more, program=None):
+            path = self.folder / f"{name}.npy"
+            self.run("logits", self.model, "--tokens", ids, "-o", path, *more, program=program)
+            return numpy.load(path)
+
+        rounds = {"--dtype", "--activations", "--cache-dtype"} & set(options)
+        exact = [option for at, option in enumerate(options)
+                 if option not in rounds and (at == 0 or options[at - 1] not in rounds)]
+        cpu = logits("cpu", *exact)
+        for name, more in [("gpu", []), ("chunks", ["--chunk", chunk])]:
+            gpu = logits(name, *options, *more, "--target", "cuda", program=self.gpu)
+            self.hold(name, gpu, cpu, 0.1 if rounds else 1e-4)
+
+    def hold(self, name, ours, theirs, most):
+        """That the distance of two lists of numbers is no more than this of their length."""
+        distance = numpy.linalg.norm(ours - theirs) / numpy.linalg.norm(theirs)
+        self.distances.append(f"{name} {distance:.1e}")
+        if not distance <= most:
+            raise Broken(f"{name} differ by {distance:.2e}")
 
     def check_resume(self):
         first, second = self.grid(True), self.grid(True)
@@ -372,13 +414,15 @@ class Case:
             raise Broken(f"{len(different)} of {len(ours)} differ: {' '.join(different[:3])}")
 
 
-def run_case(sinter, number, folder, only, experts):
-    case = Case(sinter, number, folder, experts)
+def run_case(number, folder, options):
+    case = Case(options.sinter, options.gpu, number, folder, options.experts)
     kinds = {"train": case.check_train, "logits": case.check_logits, "resume": case.check_resume}
-    kind = only or case.draw.choice(["train", "train", "logits", "resume"])
+    if options.gpu:
+        kinds = {"train": case.check_gpu_train, "logits": case.check_gpu_logits}
+    kind = options.only or case.draw.choice(["train", *kinds])
     try:
         kinds[kind]()
-        return kind, "same", "", case
+        return kind, "same", ", ".join(case.distances), case
     except Refused as error:
         return kind, "refused", str(error), case
     except Broken as error:
@@ -388,6 +432,7 @@ def run_case(sinter, number, folder, only, experts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sinter")
+    parser.add_argument("--gpu", metavar="SINTER", help="on a processor and on this one's GPU")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--only", choices=["train", "logits", "resume"])
@@ -399,8 +444,7 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.keep or pathlib.Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            kind, outcome, why, case = run_case(options.sinter, number, folder, options.only,
-                                                options.experts)
+            kind, outcome, why, case = run_case(number, folder, options)
         outcomes[outcome] += 1
         print(f"{number:6} {kind:7} {outcome:8} {why}", flush=True)
         if outcome == "FAILED":

@@ -15,9 +15,14 @@ struct GenerateCommandOptions : CommandOptions<RunOptions> {
 };
 } // namespace
 
-/// How many tokens the prompt has.
-static Expected<int64_t> countTokens(const Model &model, const GenerateOptions &options) {
-  if (!options.prompt || model.tokenizerFiles.empty())
+/// How many tokens the prompt has. That there is no tokenizer for a text is said before anything is
+/// compiled.
+static Expected<int64_t> countTokens(const Model &model, const GenerateCommandOptions &command) {
+  const GenerateOptions &options = command.flags.generation;
+  const bool printsText = !command.flags.ids && !command.json;
+  if (model.tokenizerFiles.empty() && (options.prompt || printsText))
+    return fail(model.path.string(), "it has no tokenizer", "use --tokens and --ids");
+  if (!options.prompt)
     return static_cast<int64_t>(options.tokens.size());
   SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromFiles(model.tokenizerFiles, model.path));
   SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(*options.prompt));
@@ -37,7 +42,7 @@ static Expected<void> runGenerate(GenerateCommandOptions &options) {
   generation.seed = options.seed;
   generation.threads = static_cast<unsigned>(getThreads(options));
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
-  SINTER_TRY(int64_t tokens, countTokens(model, generation));
+  SINTER_TRY(int64_t tokens, countTokens(model, options));
   SINTER_TRY(LoadedModel loaded,
              loadForGeneration(model, options, tokens, generation.maxNewTokens));
   return generateText(loaded, options.flags, options.json);

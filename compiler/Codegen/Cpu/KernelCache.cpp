@@ -82,15 +82,13 @@ const KernelObject *KernelCache::find(llvm::StringRef kernel) const {
 }
 
 void KernelCache::keep(ArrayRef<std::pair<llvm::StringRef, const KernelObject *>> made) const {
-  std::vector<Cache::NewFile> files;
   for (const auto &[kernel, object] : made) {
     auto found = unknown.find(kernel);
     if (found == unknown.end())
       continue;
     auto bytes = std::as_bytes(std::span(object->data(), object->size()));
-    std::string content = contentHash(bytes);
-    content.append(object->begin(), object->end());
-    files.push_back({found->second, std::move(content)});
+    const std::string digits = contentHash(bytes);
+    const std::span<const std::byte> parts[] = {std::as_bytes(std::span(digits)), bytes};
+    cache.write(found->second, parts);
   }
-  cache.writeAll(files);
 }

@@ -162,25 +162,35 @@ TEST_F(AtomicFileTest, PagesAreReadAhead) {
 }
 
 TEST_F(AtomicFileTest, CachesKeepManyFilesAndRemoveOld) {
-  Cache cache(folder + "/cache", /*limit=*/10);
+  Cache cache(folder + "/cache", /*limit=*/1000);
   auto pathOf = [&](char first) {
     return cache.pathOf(CacheKind::Code, std::string(2, first) + std::string(30, '7'));
   };
-  Cache::NewFile files[] = {{pathOf('a'), "four"}, {pathOf('b'), "much too large"}};
-  cache.writeAll(files);
+  auto write = [](const Cache &to, const std::filesystem::path &path, const std::string &content) {
+    std::span<const std::byte> parts[] = {std::as_bytes(std::span(content))};
+    to.write(path, parts);
+  };
+  write(cache, pathOf('a'), "four");
+  write(cache, pathOf('b'), std::string(1001, 'x'));
   EXPECT_EQ(read(pathOf('a').string()), "four");
   ASSERT_EQ(cache.list().size(), 1u);
   EXPECT_EQ(nameOf(cache.list().front().kind), "code");
-  auto hourAgo = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
-  std::filesystem::last_write_time(pathOf('a'), hourAgo);
-  // Beyond the limit, until one comes whose name begins with 00.
-  cache.writeAll(std::array{Cache::NewFile{pathOf('c'), "another"}});
+  write(cache, pathOf('1'), std::string(990, 'x'));
+  auto age = [&](char first, int hours) {
+    std::filesystem::last_write_time(pathOf(first), std::filesystem::file_time_type::clock::now() -
+                                                        std::chrono::hours(hours));
+  };
+  age('a', 2), age('1', 1);
+  // Beyond the limit, until there is a small one whose name is one of few, or a large one.
+  write(cache, pathOf('d'), "a small one");
+  EXPECT_EQ(cache.list().size(), 3u);
+  write(cache, pathOf('0'), "two");
   EXPECT_EQ(cache.list().size(), 2u);
-  cache.writeAll(std::array{Cache::NewFile{pathOf('0'), "two"}});
-  EXPECT_FALSE(std::filesystem::exists(pathOf('a')));
-  EXPECT_EQ(cache.list().size(), 2u);
+  EXPECT_TRUE(std::filesystem::exists(pathOf('d')) && std::filesystem::exists(pathOf('0')));
+  write(cache, pathOf('f'), std::string(999, 'x'));
+  EXPECT_EQ(cache.list().size(), 1u);
   // What cannot be written is not there, and that is all.
-  Cache("/dev/null/none").writeAll(std::array{Cache::NewFile{"/dev/null/none/x", "y"}});
+  write(Cache("/dev/null/none"), "/dev/null/none/x", "y");
 }
 
 TEST(HalfFloatTest, Bf16RoundsToNearestEven) {
