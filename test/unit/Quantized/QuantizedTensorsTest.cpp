@@ -4,6 +4,7 @@
 #include "frontends/Weights/WeightFiles.h"
 #include "runtime/Base/Float8.h"
 #include "runtime/Base/HalfFloat.h"
+#include "runtime/Base/ReadFile.h"
 #include "test/unit/Weights/TestFiles.h"
 #include <cmath>
 #include <cstring>
@@ -115,6 +116,33 @@ INSTANTIATE_TEST_SUITE_P(All, QuantizedLayer,
                                          "int8-tensor-zeros", "fp8-channel", "fp8-block",
                                          "gptq-int4", "gptq-int3-shuffled", "gptq-int8", "awq",
                                          "fp8"));
+
+// A group of -1 is one of all inputs.
+TEST(QuantizedTensors, OneGroupOfAllInputs) {
+  for (auto [layer, size] : {std::pair("gptq-int8", "64"), std::pair("awq", "32")}) {
+    fs::path folder = fs::path(SINTER_QUANTIZED_LAYERS) / layer;
+    TemporaryDirectory other;
+    fs::copy_file(folder / "model.safetensors", other.path / "model.safetensors");
+    std::string config = readFile((folder / "config.json").string()).value();
+    std::string key = "\"group_size\": ";
+    config.replace(config.find(key + size), key.size() + std::strlen(size), key + "-1");
+    other.write("config.json", config);
+    auto files = WeightFiles::open(folder), whole = WeightFiles::open(other.path);
+    ASSERT_TRUE(files);
+    if (std::string_view(layer) == "awq") { // which has two groups
+      ASSERT_FALSE(whole);
+      EXPECT_NE(whole.error().message().find("its shape does not fit"), std::string::npos)
+          << whole.error().message();
+      continue;
+    }
+    ASSERT_TRUE(whole) << whole.error().message();
+    const Tensor *weight = files->find("layers.0.proj.weight"),
+                 *same = whole->find("layers.0.proj.weight");
+    ASSERT_TRUE(weight && same && same->integers);
+    EXPECT_EQ(same->integers->format.group, 64);
+    EXPECT_EQ(decode(*weight, 1000), decode(*same, 1000));
+  }
+}
 
 // Three experts, each of which the model wants transposed.
 TEST(QuantizedTensors, ExpertsOfMxfp4AreMatricesOfTheirs) {
