@@ -38,6 +38,8 @@ public:
         first = graph.getInput("first", {batch, chunk});
       if (entry == "train_step" && options.training.dropout > 0)
         seed = graph.getInput("seed", {2});
+      if (entry == "train_step" && options.training.routerLoss > 0)
+        routerLoss.emplace();
     } else {
       start = firstRow = graph.getInput("start", {batch});
       count = graph.getInput("count", {batch});
@@ -593,8 +595,12 @@ private:
     Value perToken = graph.linearCrossEntropy(graph.reshape(hidden, {rows, spec.head.in}), weight,
                                               graph.reshape(targets, {rows}), loss);
     graph.setLocation("loss");
-    Value weighted =
-        graph.mul(graph.sum(perToken), graph.getInput("loss_weight", {}, graph.getF32()));
+    Value lossWeight = graph.getInput("loss_weight", {}, graph.getF32());
+    Value weighted = graph.mul(graph.sum(perToken), lossWeight);
+    if (Value ofRouters = routerLoss ? routerLoss->build(graph) : Value()) {
+      Value factor = graph.scale(lossWeight, options.training.routerLoss * double(rows));
+      weighted = graph.add(weighted, graph.mul(ofRouters, factor));
+    }
     graph.addOutput("loss", weighted);
     if (entry == "train_step" && options.training.lossScale)
       graph.getInput("loss_scale", {}, graph.getF32());
@@ -690,10 +696,9 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                       " is not supported for parameters",
                   "store it as F32, F16 or BF16");
   }
-  if (spec.trainsRouterLoss && llvm::is_contained(options.entries, "train_step"))
-    return fail("config.json: key 'output_router_logits'",
-                "training with a loss of the router is not supported",
-                "set it, or router_aux_loss_coef, to false or 0");
+  if (options.training.routerLoss > 0 &&
+      llvm::none_of(spec.layers, [](const LayerSpec &layer) { return layer.experts.has_value(); }))
+    return fail("`router_loss`", "the model has no experts", "leave it out");
   for (const std::string &entry : options.entries)
     if (entry != "prefill" && entry != "decode" && entry != "logits" && !isLossEntry(entry) &&
         getGramLayer(entry).value_or(spec.layers.size()) >= spec.layers.size())

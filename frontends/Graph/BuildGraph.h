@@ -15,6 +15,7 @@ struct TrainingGraph {
   bool documentMask = false;     ///< an input `first` says which keys a query may see at all
   double dropout = 0;            ///< of embeddings, attention weights and residual branches
   double zLoss = 0;              ///< times the squared log-partition function of each token
+  double routerLoss = 0;         ///< times RouterLoss, in a training step
   bool lossScale = false;        ///< an input `loss_scale` multiplies all gradients
   int64_t heldLogits = 16 << 20; ///< logits that a loss holds at a time, if they are 128 rows
 };
@@ -47,7 +48,8 @@ struct GraphOptions {
 ///   train_step, evaluate  tokens, targets [batch, chunk] -> loss, a number
 ///
 /// The loss is the sum of the targets' negative log-likelihoods, times the input `loss_weight`: one
-/// over the number of targets gives their mean. A target outside of the vocabulary is ignored. Of
+/// over the number of targets gives their mean. A target outside of the vocabulary is ignored. A
+/// router's loss counts as much as the loss of as many targets as there are tokens. Of
 /// train_step, Autodiff makes a whole training step. Parameters of both are in f32.
 ///
 /// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch]

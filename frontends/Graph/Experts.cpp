@@ -12,8 +12,10 @@ public:
 
   Value build(Value rows, Value routed) {
     parts.setLocation(layer, experts.router.name);
-    auto [weights, ids] =
-        buildRouting(graph, spec, parts.buildLinear(routed, experts.router), getRouterBias());
+    Value logits = parts.buildLinear(routed, experts.router);
+    if (parts.routerLoss)
+      parts.routerLoss->add(graph, logits, spec.expertsPerToken);
+    auto [weights, ids] = buildRouting(graph, spec, logits, getRouterBias());
     weights = scaleChoices(weights, ids);
     route = graph.route(ids, spec.expertCount);
     if (experts.experts.front().up.bias)

@@ -144,6 +144,13 @@ Value GraphBuilder::reduce(Value x, ReductionKind kind) {
   return ReduceOp::create(builder, location, type.clone(type.getShape().drop_back()), x, kind);
 }
 
+Value GraphBuilder::softmax(Value rows) {
+  ArrayRef<int64_t> shape = getType(rows).getShape();
+  auto spread = [&](Value perRow) { return broadcast(perRow, shape, {0}); };
+  Value powers = unary<ExpOp>(binary<SubOp>(rows, spread(reduce(rows, ReductionKind::Max))));
+  return binary<DivOp>(powers, spread(sum(powers)));
+}
+
 Value GraphBuilder::scale(Value x, double factor) {
   return factor == 1 ? x : mul(x, splat(getType(x).getShape(), factor));
 }

@@ -70,6 +70,8 @@ public:
   }
   /// `value` where `test` is finite, else `otherwise`.
   mlir::Value whereFinite(mlir::Value test, mlir::Value value, mlir::Value otherwise);
+  /// Of each row of `[rows, columns]`.
+  mlir::Value softmax(mlir::Value rows);
   mlir::Value gelu(mlir::Value x, bool tanh);
   mlir::Value softcap(mlir::Value x, double cap);
   /// log(1 + e^x), where nothing overflows.

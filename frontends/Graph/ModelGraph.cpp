@@ -26,6 +26,7 @@ public:
     graph.training.documentMask = options.training.documentMask;
     graph.training.dropout = options.training.dropout;
     graph.training.zLoss = options.training.zLoss;
+    graph.training.routerLoss = options.training.routerLoss.value_or(spec.routerLoss);
     graph.training.heldLogits = target.getHeldLogits();
     graph.training.lossScale = options.getComputeType() == DType::F16;
     return buildGraph(context, spec, graph);

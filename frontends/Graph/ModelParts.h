@@ -8,6 +8,7 @@
 
 #include "frontends/Graph/BuildGraph.h"
 #include "frontends/Graph/GraphBuilder.h"
+#include "frontends/Graph/RouterLoss.h"
 #include <map>
 
 namespace sinter {
@@ -67,7 +68,8 @@ public:
   GraphBuilder &graph;
   const ModelSpec &spec;
   const GraphOptions &options;
-  const bool trains; ///< parameters change from step to step
+  const bool trains;                    ///< parameters change from step to step
+  std::optional<RouterLoss> routerLoss; ///< of the layers so far, where the loss has one
 
 private:
   mlir::Type getFloat(DType stored);

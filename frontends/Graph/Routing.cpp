@@ -35,12 +35,7 @@ public:
 private:
   /// The score of each expert, a row a token.
   Value buildScores() {
-    if (routing.usesSigmoid)
-      return graph.unary<SigmoidOp>(logits);
-    auto spread = [&](Value perRow) { return graph.broadcast(perRow, {tokens, count}, {0}); };
-    Value largest = spread(graph.reduce(logits, ReductionKind::Max));
-    Value powers = graph.unary<ExpOp>(graph.binary<SubOp>(logits, largest));
-    return graph.binary<DivOp>(powers, spread(graph.sum(powers)));
+    return routing.usesSigmoid ? graph.unary<SigmoidOp>(logits) : graph.softmax(logits);
   }
 
   /// Scores of which those of experts outside of a token's best groups are too low to be chosen.

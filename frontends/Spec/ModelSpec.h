@@ -296,7 +296,8 @@ struct ModelSpec {
   int64_t sharedExpertSize = 0; ///< 0: none
   bool sharedExpertGate = false;
   bool expertNorms = false, routerNorm = false, expertScales = false; ///< of ExpertsSpec
-  bool trainsRouterLoss = false; ///< training adds a loss that spreads tokens over experts
+  double routerLoss =
+      0; ///< what training adds as many times of a loss that spreads tokens over experts
 
   NormKind normKind = NormKind::RmsNorm;
   NormPlace normPlace = NormPlace::Pre;

@@ -13,10 +13,10 @@
 #include <cstdlib>
 
 // The objects of `sinter` have a main; the linker's --wrap=main calls the one here in its place.
-extern "C" int __real_main(int argc, char **argv);
-extern "C" int __wrap_main(int argc, char **argv);
+int runSinter(int argc, char **argv) __asm__("__real_main");
+int runOnFakeGpu(int argc, char **argv) __asm__("__wrap_main");
 
-int __wrap_main(int argc, char **argv) {
+int runOnFakeGpu(int argc, char **argv) {
   sinter::fake::FakeOptions options;
   if (const char *capability = std::getenv("SINTER_FAKE_CAPABILITY");
       capability && std::sscanf(capability, "%d.%d", &options.major, &options.minor) != 2) {
@@ -26,7 +26,7 @@ int __wrap_main(int argc, char **argv) {
   options.checked = std::getenv("SINTER_FAKE_CHECKED") != nullptr;
   options.cache = SINTER_FAKE_CACHE;
   sinter::fake::FakeCuda fake(options);
-  int status = __real_main(argc, argv);
+  int status = runSinter(argc, argv);
   for (const std::string &complaint : fake.complaints()) {
     std::fprintf(stderr, "fake GPU: %s\n", complaint.c_str());
     status = 3;

@@ -104,10 +104,13 @@ INSTANTIATE_TEST_SUITE_P(Models, TrainingOfFusedMatrices,
                          testName);
 
 /// Experts, of which a rank has some columns each: of matrices in tensors of their own, of one
-/// tensor with gates above ups, and of one in which their columns take turns.
+/// tensor with gates above ups, and of one in which their columns take turns. The loss of routers
+/// is a sum over all layers, whichever stages have them.
 class TrainingOfExperts : public TrainingOnRanks {
 protected:
-  TrainingOfExperts() : TrainingOnRanks({}, /*microbatches=*/4) {}
+  TrainingOfExperts() : TrainingOnRanks({}, /*microbatches=*/4) {
+    run.options.training.routerLoss = 0.1;
+  }
 };
 
 TEST_P(TrainingOfExperts, SameBits) {

@@ -56,6 +56,19 @@ TEST_P(Training, FollowsItsReference) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Training, testing::ValuesIn(modelNames()), testName);
 
+TEST(TrainingWithALossOfRouters, FollowsItsReference) {
+  TrainedModel model("mixtral");
+  CompileOptions options = model.options();
+  options.training.routerLoss = 0.1;
+  auto executable = model.compile(options);
+  TrainedSteps one = model.train(executable), three = model.train(executable, 3);
+  EXPECT_LE(worstDifference(one.losses, model.expected("router_loss")), 1e-4);
+  EXPECT_LE(worstDifference(one.norms, model.expected("router_grad_norm")), 1e-3);
+  // It is not that of the targets alone.
+  EXPECT_GE(worstDifference(one.losses, model.expected("loss")), 1e-2);
+  EXPECT_EQ(one.parameters, three.parameters);
+}
+
 class TrainingOfWideModels : public testing::TestWithParam<std::string> {};
 
 TEST_P(TrainingOfWideModels, FollowsItsReference) {

@@ -265,13 +265,17 @@ def train_step(model, run, tokens, step, optimizers, scaler, narrow, kind, rever
     total = 0.0
     for x, y in batches:
         with torch.autocast("cpu", dtype=narrow, enabled=narrow is not None):
-            logits = model(x, attention_mask=make_mask(model.config, x, run, kind),
-                           position_ids=torch.arange(run.seq)[None].expand(x.shape),
-                           use_cache=False).logits
-        logits = logits.to(kind).flatten(0, 1)
+            # transformers' loss of routers takes no mask of four dimensions.
+            mask = None if run.router_loss else make_mask(model.config, x, run, kind)
+            routers = {"output_router_logits": True} if run.router_loss else {}
+            made = model(x, attention_mask=mask, use_cache=False, **routers,
+                         position_ids=torch.arange(run.seq)[None].expand(x.shape))
+        logits = made.logits.to(kind).flatten(0, 1)
         loss = torch.nn.functional.cross_entropy(logits, y.flatten(), reduction="sum")
         if run.z_loss:
             loss = loss + run.z_loss * (torch.logsumexp(logits, -1)[y.flatten() != -100]**2).sum()
+        if run.router_loss:
+            loss = loss + run.router_loss * made.aux_loss * y.numel()
         loss = loss / targets
         scaler.scale(loss).backward()
         total += loss.item()
@@ -296,8 +300,7 @@ def train_sinter(folder, run, data, out):
              "weight_decay", "grad_clip", "optimizer", "dtype", "threads"]
     if run.optimizer in ("adamw", "muon"):
         names += ["beta2", "eps"]
-    if run.z_loss:
-        names.append("z_loss")
+    names += [name for name in ("z_loss", "router_loss") if getattr(run, name)]
     for name in names:
         command += ["--" + name.replace("_", "-"), getattr(run, name)]
     if run.optimizer == "adafactor":
@@ -359,6 +362,7 @@ def main():
         parser.add_argument("--" + name, type=kind)
     parser.add_argument("--document-end", type=int, help="the token that ends a document")
     parser.add_argument("--z-loss", type=float, default=0.0)
+    parser.add_argument("--router-loss", type=float, default=0.0, help="without --document-end")
     parser.add_argument("--ulps", type=int, default=0,
                         help="runs of PyTorch from weights a unit in the last place away")
     parser.add_argument("--threads", type=int, default=2)

@@ -12,7 +12,8 @@ behind the last token comes the first; the optimizer is torch.optim.AdamW with t
 clipped to a norm of 1. Models of Hugging Face's families are those of transformers, with eager
 attention and without dropout, `sinter` models the plain forward pass of make_reference_models.py.
 `bf16_loss` and `f16_loss` are the losses where the same runs under torch.autocast, in f16 with
-torch.amp.GradScaler.
+torch.amp.GradScaler; `router_loss` and `router_grad_norm` are of a loss with a tenth of
+transformers' of the routers, of families that have one.
 
 Needs Python packages torch, transformers and safetensors; nothing in the build or the tests does.
 """
@@ -54,24 +55,36 @@ class SinterModel(torch.nn.Module):
 
 
 def load_model(folder, config):
-    """A function from tokens to logits, and its parameters."""
+    """A function from tokens to logits and the routers' loss, and its parameters."""
     if not (folder / "model.safetensors").exists():
         wide = make_reference_models.wide_models()[folder.name]
-        return make_reference_models.make_wide_model(*wide)[1:]
+        forward, parameters = make_reference_models.make_wide_model(*wide)[1:]
+        return lambda tokens: (forward(tokens), None), parameters
     if config["model_type"] == "sinter":
         model = SinterModel(folder, config)
-        return model, list(model.parameters())
+        return lambda tokens: (model(tokens), None), list(model.parameters())
     import transformers
 
     model = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=torch.float32, attn_implementation="eager")
     # Only dropout tells the two modes apart.
     model.eval()
-    return lambda tokens: model(tokens, use_cache=False).logits, list(model.parameters())
+    options = {"output_router_logits": True} if has_router_loss(config) else {}
+
+    def forward(tokens):
+        made = model(tokens, use_cache=False, **options)
+        return made.logits, getattr(made, "aux_loss", None)
+
+    return forward, list(model.parameters())
 
 
-def train(folder, config, tokens, narrow=None):
-    """The losses and norms; with `narrow`, where the same runs under torch.autocast of that type."""
+def has_router_loss(config):
+    return config["model_type"] != "sinter" and "router_aux_loss_coef" in config
+
+
+def train(folder, config, tokens, narrow=None, router=0):
+    """The losses and norms; with `narrow`, where the same runs under torch.autocast of that type;
+    `router` times the routers' loss is added."""
     forward, parameters = load_model(folder, config)
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": 0.1},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
@@ -82,8 +95,10 @@ def train(folder, config, tokens, narrow=None):
         at = torch.arange(BATCH * SEQUENCE + 1) + step * BATCH * SEQUENCE
         window = tokens[at % TOKENS]
         with torch.autocast("cpu", dtype=narrow, enabled=narrow is not None):
-            logits = forward(window[:-1].view(BATCH, SEQUENCE))
+            logits, of_routers = forward(window[:-1].view(BATCH, SEQUENCE))
         loss = F.cross_entropy(logits.float().flatten(0, 1), window[1:])
+        if router:
+            loss = loss + router * of_routers
         optimizer.zero_grad(set_to_none=True)
         scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
@@ -116,6 +131,9 @@ def main():
                      "grad_norm": rounded(norms)}
         for key, narrow in (("bf16_loss", torch.bfloat16), ("f16_loss", torch.float16)):
             reference[key] = rounded(train(folder, config, tokens, narrow)[0])
+        if has_router_loss(config):
+            losses, norms = train(folder, config, tokens, router=0.1)
+            reference |= {"router_loss": rounded(losses), "router_grad_norm": rounded(norms)}
         lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in reference.items()]
         (folder / "training.json").write_text("{" + ",\n ".join(lines) + "}\n")
         print(f"{folder.name}: loss {losses[0]:.4f} to {losses[-1]:.4f}, norm {norms[0]:.3f}")

@@ -236,8 +236,8 @@ def grid_options(draw, grid, layers, training):
     return list(map(str, options))
 
 
-def draw_training(draw, grids):
-    """Options of a run on any of these grids."""
+def draw_training(draw, keys, grids):
+    """Options of a run of a model on any of these grids."""
     least = max(int(grid.get("data", 1)) * int(grid.get("pipeline", 1)) for grid in grids)
     accumulate = 1
     while accumulate < least or draw.random() < 0.4:
@@ -265,6 +265,8 @@ def draw_training(draw, grids):
         options += ["--fp8", draw.choice(["current", "history"])]
     if draw.random() < 0.15 and all("data" not in grid for grid in grids):
         options += ["--leaves", draw.choice([1, 2])]
+    if "num_experts" in keys and draw.random() < 0.4:
+        options += ["--router-loss", draw.choice([0.01, 1])]
     return list(map(str, options))
 
 
@@ -334,14 +336,14 @@ class Case:
 
     def check_train(self):
         grid = self.grid(True)
-        options = draw_training(self.draw, [grid]) + ["--steps", "3"]
+        options = draw_training(self.draw, self.keys, [grid]) + ["--steps", "3"]
         ours = self.train("one", *options, "--threads", 1)
         self.compare(ours, self.train("grid", *options, *self.grid_options(grid, True)))
         if self.logged("one") != self.logged("grid"):
             raise Broken(f"losses {self.logged('one')} and {self.logged('grid')}")
 
     def check_gpu_train(self):
-        options = draw_training(self.draw, [{}]) + ["--steps", "3"]
+        options = draw_training(self.draw, self.keys, [{}]) + ["--steps", "3"]
         self.train("cpu", *options)
         self.train("gpu", *options, "--target", "cuda", program=self.gpu)
         narrow = "--dtype" in options or "--fp8" in options
@@ -382,7 +384,7 @@ class Case:
 
     def check_resume(self):
         first, second = self.grid(True), self.grid(True)
-        options = draw_training(self.draw, [first, second])
+        options = draw_training(self.draw, self.keys, [first, second])
         whole = self.train("one", *options, "--steps", 4, "--threads", 2)
         self.train("parts", *options, "--steps", 2, *self.grid_options(first, True))
         self.compare(whole, self.train("parts", *options, "--steps", 4, "--resume",

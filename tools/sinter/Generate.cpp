@@ -20,9 +20,9 @@ struct GenerateCommandOptions : CommandOptions<RunOptions> {
 static Expected<int64_t> countTokens(const Model &model, const GenerateCommandOptions &command) {
   const GenerateOptions &options = command.flags.generation;
   const bool printsText = !command.flags.ids && !command.json;
-  if (model.tokenizerFiles.empty() && (options.prompt || printsText))
+  if (!model.isExecutable() && model.tokenizerFiles.empty() && (options.prompt || printsText))
     return fail(model.path.string(), "it has no tokenizer", "use --tokens and --ids");
-  if (!options.prompt)
+  if (!options.prompt || model.isExecutable())
     return static_cast<int64_t>(options.tokens.size());
   SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromFiles(model.tokenizerFiles, model.path));
   SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(*options.prompt));

@@ -266,7 +266,7 @@ void readExperts(ConfigReader &config, ModelSpec &spec,
     layer.isSparse = true;
   bool hasLoss = config.flag("output_router_logits", false);
   double coefficient = config.number("router_aux_loss_coef", 0.001);
-  spec.trainsRouterLoss = hasLoss && coefficient != 0;
+  spec.routerLoss = hasLoss ? coefficient : 0;
 }
 
 void readLinearHeads(ConfigReader &config, ModelSpec &spec, const LinearHeadDefaults &defaults) {

@@ -163,7 +163,7 @@ TEST(Families, ExpertsInSomeLayers) {
   ModelSpec spec = parse(config("qwen2_moe", R"("num_experts": 5, "moe_intermediate_size": 20,
       "shared_expert_intermediate_size": 24, "decoder_sparse_step": 2, "mlp_only_layers": [3],
       "router_aux_loss_coef": 0.1, "output_router_logits": true)"));
-  EXPECT_TRUE(spec.trainsRouterLoss);
+  EXPECT_EQ(spec.routerLoss, 0.1);
   EXPECT_TRUE(needs(spec, "model.layers.0.mlp.up_proj.weight", {48, 32}));
   EXPECT_TRUE(needs(spec, "model.layers.1.mlp.experts.4.up_proj.weight", {20, 32}));
   EXPECT_TRUE(needs(spec, "model.layers.1.mlp.shared_expert.up_proj.weight", {24, 32}));
