@@ -141,6 +141,55 @@ def SplitItemsPass : Pass<"sinter-split-items", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect"];
 }
 
+def SplitColumnsPass : Pass<"sinter-split-columns", "mlir::ModuleOp"> {
+  let summary = "parts of rows become work items where there are few";
+  let description = [{
+    After it: where a kernel has fewer work items than the target has cores, and an item is nothing
+    but loops over elements, none of which meets another (a token's convolution, its state moved on),
+    the parts of rows that they divide into are items: as many as there are cores, but of 128 columns
+    and of 2048 loads and stores at least. The kernel says the new number in `sinter.grid`. A remark
+    says so, or why rows stay whole.
+
+    ```mlir
+    // sinter-opt --sinter-assign-target=target=cuda:sm_90 --sinter-split-columns
+    func.func private @k(%x: tensor<1x4096xf32>) -> tensor<1x4096xf32> attributes {sinter.grid = 1 : i64}
+    module @kernels {
+      func.func @k(%x: memref<4096xf32> {llvm.noalias}, %y: memref<4096xf32> {llvm.noalias},
+                   %begin: index, %end: index) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c4096 = arith.constant 4096 : index
+        scf.for %item = %begin to %end step %c1 {
+          scf.for %i = %c0 to %c4096 step %c1 {
+            %0 = memref.load %x[%i] : memref<4096xf32>
+            memref.store %0, %y[%i] : memref<4096xf32>
+          }
+        }
+        return
+      }
+    }
+    // =>
+    func.func private @k(tensor<1x4096xf32>) -> tensor<1x4096xf32> attributes {sinter.grid = 4 : i64}
+    module @kernels ... {
+      ...
+      scf.for %number = %begin to %end step %c1 {
+        %item = affine.apply affine_map<(d0) -> (d0 floordiv 4)>(%number)
+        %part = affine.apply affine_map<(d0) -> (d0 mod 4)>(%number)
+        ...
+        scf.for %i = %first to %c1024 step %c1 {
+          %at = affine.apply affine_map<(d0, d1) -> (d1 * 1024 + d0)>(%i, %part)
+          %0 = memref.load %x[%at] : memref<4096xf32>
+          memref.store %0, %y[%at] : memref<4096xf32>
+        }
+      }
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::scf::SCFDialect"];
+}
+
 def PlanThreadsPass : Pass<"sinter-plan-threads", "mlir::ModuleOp"> {
   let summary = "how many threads compute a work item, and what each of them does";
   let description = [{

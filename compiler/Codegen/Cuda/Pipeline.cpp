@@ -9,6 +9,7 @@ void sinter::buildCudaCodegenPipeline(OpPassManager &manager, bool tune) {
   manager.addPass(createLowerCudaKernelsPass({tune}));
   manager.addPass(createCSEPass());
   manager.addPass(createSplitItemsPass());
+  manager.addPass(createSplitColumnsPass());
   manager.addPass(createPlanThreadsPass());
   manager.addPass(createInsertBarriersPass());
   manager.addPass(createMapLoopsToThreadsPass());

@@ -3,7 +3,6 @@
 #include "compiler/Codegen/Cuda/SpreadLoop.h"
 #include "compiler/Codegen/Cuda/ThreadLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
 
 namespace sinter {
@@ -26,24 +25,16 @@ public:
     if (loops.empty())
       return "there is no loop over rows in an item";
     std::string reason;
-    llvm::SmallPtrSet<Value, 4> stored, loaded;
     kernel.walk([&](Operation *op) {
       std::optional<Access> access = Access::of(op);
       auto loop = dyn_cast<scf::ForOp>(op);
       bool inside = llvm::any_of(loops, [&](scf::ForOp l) { return l->isAncestor(op); });
       if (loop && loop != itemLoop && !inside)
         reason = "an item has more than its loops over rows";
-      if (!access)
-        return;
-      (access->writes ? stored : loaded).insert(access->memory);
-      if (!inside && (access->writes || access->memory.getDefiningOp()))
+      if (access && !inside && (access->writes || access->memory.getDefiningOp()))
         reason = "an item has more than its loops over rows";
     });
-    for (Value memory : stored)
-      for (Value other : loaded)
-        if (!memory.getDefiningOp() && mayBeSame(memory, other))
-          reason = "what one row writes another may read";
-    return reason;
+    return writesWhatIsRead(kernel) ? "what one row writes another may read" : reason;
   }
 
   /// How many items one becomes.
@@ -111,15 +102,6 @@ private:
     return loop.getBody()
         ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
         .wasInterrupted();
-  }
-
-  bool mayBeSame(Value a, Value b) {
-    auto isAlone = [&](Value memory) {
-      auto argument = dyn_cast<BlockArgument>(memory);
-      return !argument ||
-             kernel.getArgAttr(argument.getArgNumber(), LLVM::LLVMDialect::getNoAliasAttrName());
-    };
-    return a == b || (!isAlone(a) && !isAlone(b));
   }
 
   func::FuncOp kernel;

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <numeric>
@@ -58,6 +59,22 @@ void sinter::forAccesses(Operation *op, llvm::function_ref<void(const Access &)>
   op->walk([&](Operation *inner) {
     if (std::optional<Access> access = Access::of(inner))
       visit(*access);
+  });
+}
+
+bool sinter::writesWhatIsRead(func::FuncOp kernel) {
+  llvm::SmallPtrSet<BlockArgument, 4> stored, loaded;
+  forAccesses(kernel, [&](const Access &access) {
+    if (auto argument = dyn_cast<BlockArgument>(access.memory))
+      (access.writes ? stored : loaded).insert(argument);
+  });
+  auto isAlone = [&](BlockArgument memory) {
+    return !!kernel.getArgAttr(memory.getArgNumber(), LLVM::LLVMDialect::getNoAliasAttrName());
+  };
+  return llvm::any_of(stored, [&](BlockArgument memory) {
+    return llvm::any_of(loaded, [&](BlockArgument other) {
+      return memory == other || (!isAlone(memory) && !isAlone(other));
+    });
   });
 }
 

@@ -56,6 +56,10 @@ struct Access {
 /// Calls `visit` for every access inside of an op, in their order.
 void forAccesses(mlir::Operation *op, llvm::function_ref<void(const Access &)> visit);
 
+/// Whether a kernel may write memory that it reads: an argument, or two that may be the same
+/// memory. Its own buffers do not count.
+bool writesWhatIsRead(mlir::func::FuncOp kernel);
+
 /// The largest power of two that divides an index for certain, where `counter` counts in multiples
 /// of `step`.
 int64_t getDivisor(mlir::Value index, mlir::Value counter, int64_t step);

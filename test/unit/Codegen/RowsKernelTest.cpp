@@ -238,6 +238,23 @@ func.func private @kernel({0}) -> tensor<180x4xbf16> attributes {{sinter.kernel 
                         4e-3);
 }
 
+// Of few long rows, parts are work items on a GPU: a token's convolution, the rows that move on, and
+// a number beside them.
+TEST(RowsKernel, FewLongRows) {
+  expectSameAsReference(R"(
+func.func private @kernel(%x: tensor<1x1024xf32>, %window: tensor<3x1024xf32>, %w: tensor<1x2048xf32>, %n: tensor<1xf32>) -> (tensor<1xf32>, tensor<1x1024xf32>, tensor<1x3x1024xf32>, tensor<1x2048xf32>) attributes {sinter.kernel = "rows"} {
+  %0 = sinter.exp %n : (tensor<1xf32>) -> tensor<1xf32>
+  %1 = sinter.concat %window, %x {dim = 0} : (tensor<3x1024xf32>, tensor<1x1024xf32>) -> tensor<4x1024xf32>
+  %2 = sinter.slice %1 {offsets = array<i64: 1, 0>} : (tensor<4x1024xf32>) -> tensor<3x1024xf32>
+  %3 = sinter.reshape %2 : (tensor<3x1024xf32>) -> tensor<1x3x1024xf32>
+  %4 = sinter.slice %w {offsets = array<i64: 0, 1024>} : (tensor<1x2048xf32>) -> tensor<1x1024xf32>
+  %5 = sinter.mul %x, %4 : (tensor<1x1024xf32>, tensor<1x1024xf32>) -> tensor<1x1024xf32>
+  %6 = sinter.mul %w, %w : (tensor<1x2048xf32>, tensor<1x2048xf32>) -> tensor<1x2048xf32>
+  return %0, %5, %3, %6 : tensor<1xf32>, tensor<1x1024xf32>, tensor<1x3x1024xf32>, tensor<1x2048xf32>
+})",
+                        4e-7);
+}
+
 TEST(RowsKernel, IndexOps) {
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<4x6x10xf32>, %y: tensor<4x6x7xf32>, %z: tensor<17xf32>) -> tensor<6x4x17xf32> attributes {sinter.kernel = "rows"} {
