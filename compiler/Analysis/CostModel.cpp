@@ -178,6 +178,26 @@ static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
   return common && !common->empty() ? *llvm::max_element(*common) : 1;
 }
 
+/// Items that a row becomes on a GPU where there are few rows and their elements do not meet
+/// (sinter-split-columns).
+static int64_t countColumnParts(const llvm::SetVector<Operation *> &ops) {
+  constexpr int64_t kFewestColumns = 128;
+  std::optional<int64_t> parts;
+  for (Operation *op : ops) {
+    FusionRole role = getRole(op);
+    if (role != FusionRole::Elementwise && role != FusionRole::Index && role != FusionRole::Gather)
+      return 1;
+    for (Value result : op->getResults()) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(result.getType()).getShape();
+      if (isAlias(op) || !escapes(result, ops) || shape.empty())
+        continue;
+      uint64_t most = std::max<int64_t>(shape.back() / kFewestColumns, 1);
+      parts = std::min<int64_t>(parts.value_or(INT64_MAX), llvm::bit_floor(most));
+    }
+  }
+  return parts.value_or(1);
+}
+
 /// What a value is outside of the fusion whose body it is an argument of.
 static Value findOutside(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -301,7 +321,10 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
     return cost;
 
   double cores = static_cast<double>(target.getCores());
-  double parallelism = std::min(cores, static_cast<double>(countWorkItems(ops))) / cores;
+  int64_t items = countWorkItems(ops);
+  if (target.isGpu() && items < target.getCores())
+    items *= countColumnParts(ops);
+  double parallelism = std::min(cores, static_cast<double>(items)) / cores;
   int64_t productRows = 0, blocks = 1;
   for (Operation *op : ops)
     if (getRole(op) == FusionRole::Contraction) {
