@@ -178,9 +178,9 @@ static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
   return common && !common->empty() ? *llvm::max_element(*common) : 1;
 }
 
-/// Items that a row becomes on a GPU where there are few rows and their elements do not meet
-/// (sinter-split-columns).
-static int64_t countColumnParts(const llvm::SetVector<Operation *> &ops) {
+/// Items that each of so many becomes on a GPU where their elements do not meet
+/// (sinter-split-columns): parts of rows; what is a number of an item is no row.
+static int64_t countColumnParts(const llvm::SetVector<Operation *> &ops, int64_t items) {
   constexpr int64_t kFewestColumns = 128;
   std::optional<int64_t> parts;
   for (Operation *op : ops) {
@@ -188,10 +188,10 @@ static int64_t countColumnParts(const llvm::SetVector<Operation *> &ops) {
     if (role != FusionRole::Elementwise && role != FusionRole::Index && role != FusionRole::Gather)
       return 1;
     for (Value result : op->getResults()) {
-      ArrayRef<int64_t> shape = cast<RankedTensorType>(result.getType()).getShape();
-      if (isAlias(op) || !escapes(result, ops) || shape.empty())
+      auto type = cast<RankedTensorType>(result.getType());
+      if (isAlias(op) || !escapes(result, ops) || type.getNumElements() <= items)
         continue;
-      uint64_t most = std::max<int64_t>(shape.back() / kFewestColumns, 1);
+      uint64_t most = std::max<int64_t>(type.getShape().back() / kFewestColumns, 1);
       parts = std::min<int64_t>(parts.value_or(INT64_MAX), llvm::bit_floor(most));
     }
   }
@@ -323,7 +323,7 @@ Cost CostModel::getFusedCost(const llvm::SetVector<Operation *> &ops, GemmChoice
   double cores = static_cast<double>(target.getCores());
   int64_t items = countWorkItems(ops);
   if (target.isGpu() && items < target.getCores())
-    items *= countColumnParts(ops);
+    items *= countColumnParts(ops, items);
   double parallelism = std::min(cores, static_cast<double>(items)) / cores;
   int64_t productRows = 0, blocks = 1;
   for (Operation *op : ops)

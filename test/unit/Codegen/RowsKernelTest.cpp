@@ -238,8 +238,8 @@ func.func private @kernel({0}) -> tensor<180x4xbf16> attributes {{sinter.kernel 
                         4e-3);
 }
 
-// Of few long rows, parts are work items on a GPU: a token's convolution, the rows that move on, and
-// a number beside them.
+// Of few long rows, parts are work items on a GPU: what rows of a window become, and a number
+// beside them.
 TEST(RowsKernel, FewLongRows) {
   expectSameAsReference(R"(
 func.func private @kernel(%x: tensor<1x1024xf32>, %window: tensor<3x1024xf32>, %w: tensor<1x2048xf32>, %n: tensor<1xf32>) -> (tensor<1xf32>, tensor<1x1024xf32>, tensor<1x3x1024xf32>, tensor<1x2048xf32>) attributes {sinter.kernel = "rows"} {
