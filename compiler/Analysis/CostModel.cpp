@@ -181,7 +181,6 @@ static int64_t countWorkItems(const llvm::SetVector<Operation *> &ops) {
 /// Items that each of so many becomes on a GPU where their elements do not meet
 /// (sinter-split-columns): parts of rows; what is a number of an item is no row.
 static int64_t countColumnParts(const llvm::SetVector<Operation *> &ops, int64_t items) {
-  constexpr int64_t kFewestColumns = 128;
   std::optional<int64_t> parts;
   for (Operation *op : ops) {
     FusionRole role = getRole(op);
@@ -191,7 +190,7 @@ static int64_t countColumnParts(const llvm::SetVector<Operation *> &ops, int64_t
       auto type = cast<RankedTensorType>(result.getType());
       if (isAlias(op) || !escapes(result, ops) || type.getNumElements() <= items)
         continue;
-      uint64_t most = std::max<int64_t>(type.getShape().back() / kFewestColumns, 1);
+      uint64_t most = std::max<int64_t>(type.getShape().back() / kFewestPartColumns, 1);
       parts = std::min<int64_t>(parts.value_or(INT64_MAX), llvm::bit_floor(most));
     }
   }

@@ -1,4 +1,4 @@
-//===- KernelLimits.h - The largest operands that there are kernels for -----===//
+//===- KernelLimits.h - The sizes that there are kernels for ---------------===//
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,10 @@ inline constexpr int64_t kWidestGpuHead = 576, kWidestGpuGradHead = 512;
 /// Elements of a head of attention, at the most, that GPUs multiply by matrix instructions: their
 /// registers hold no wider outputs.
 inline constexpr int64_t kWidestMatrixHead = 256;
+
+/// Columns that a part of a row has on a GPU, at the least, where parts are work items: a warp's,
+/// of 16 bytes a thread.
+inline constexpr int64_t kFewestPartColumns = 128;
 
 /// Elements of a key of linear attention, at the most: the stack of a processor's kernel has room
 /// for a state of one vector of columns then. Of gradients on GPUs elements of a value, too.

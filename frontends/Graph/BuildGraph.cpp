@@ -696,7 +696,7 @@ static Expected<void> checkOptions(const ModelSpec &spec, const GraphOptions &op
                       " is not supported for parameters",
                   "store it as F32, F16 or BF16");
   }
-  if (options.training.routerLoss > 0 &&
+  if (options.training.routerLoss > 0 && llvm::is_contained(options.entries, "train_step") &&
       llvm::none_of(spec.layers, [](const LayerSpec &layer) { return layer.experts.has_value(); }))
     return fail("`router_loss`", "the model has no experts", "leave it out");
   for (const std::string &entry : options.entries)

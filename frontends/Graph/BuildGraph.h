@@ -48,8 +48,8 @@ struct GraphOptions {
 ///   train_step, evaluate  tokens, targets [batch, chunk] -> loss, a number
 ///
 /// The loss is the sum of the targets' negative log-likelihoods, times the input `loss_weight`: one
-/// over the number of targets gives their mean. A target outside of the vocabulary is ignored. A
-/// router's loss counts as much as the loss of as many targets as there are tokens. Of
+/// over the number of targets gives their mean. A target outside of the vocabulary is ignored. The
+/// routers' loss is added times `routerLoss`, `loss_weight` and the number of tokens. Of
 /// train_step, Autodiff makes a whole training step. Parameters of both are in f32.
 ///
 /// The others take `start` [batch] (positions already in each slot's cache) and `count` [batch]

@@ -13,7 +13,7 @@ namespace sinter {
 /// with scores the softmax of the routers' logits, and chosen how often e is among a token's
 /// likeliest, both as means over tokens and layers. A model may choose in another way (by sigmoids,
 /// with a bias, in groups); that does not count here. Where all experts are chosen equally often
-/// the loss is as many as a token has. Gradients go by the scores alone.
+/// the loss is the number of experts that a token has. Gradients go by the scores alone.
 class RouterLoss {
 public:
   /// Counts a layer's tokens. @param logits f32 `[tokens, experts]` @param chosen experts a token

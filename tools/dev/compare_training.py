@@ -370,6 +370,8 @@ def main():
     options = parser.parse_args()
     if (options.model is None) == (options.random is None):
         parser.error("give a model or --random")
+    if options.router_loss and options.document_end is not None:
+        parser.error("--router-loss is compared without --document-end")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     if options.model:

@@ -1,3 +1,4 @@
+#include "compiler/Analysis/KernelLimits.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
 #include "compiler/Codegen/Cuda/Passes.h"
 #include "compiler/Codegen/Cuda/SpreadLoop.h"
@@ -14,9 +15,8 @@ namespace sinter {
 using namespace mlir;
 using namespace sinter;
 
-/// Elements that a part has of a row, at least: a warp's, of 16 bytes a thread. And the loads and
-/// stores of elements that are worth a block.
-static constexpr int64_t kFewestColumns = 128, kFewestAccesses = 2048;
+/// Loads and stores of elements that are worth a block.
+static constexpr int64_t kFewestAccesses = 2048;
 
 namespace {
 /// Makes parts of the rows of a work item items of their own.
@@ -63,7 +63,7 @@ public:
       return parts <= most && accesses / parts >= kFewestAccesses &&
              llvm::all_of(loops, [&](scf::ForOp loop) {
                int64_t extent = getRange(loop)->getExtent();
-               return extent % parts == 0 && extent / parts >= kFewestColumns;
+               return extent % parts == 0 && extent / parts >= kFewestPartColumns;
              });
     };
     int64_t parts = 1;
