@@ -21,6 +21,7 @@ class Bundle:
         self.tests = [self.root / "bin/template-tests", self.root / "bin/rows-tests"]
         self.agreement = self.root / "bin/agreement-tests"
         self.models = self.root / "test/e2e/models"
+        self.families = self.root / "test/e2e/families"
         self.records = self.root / "records"
         self.peers = self.root / "tools/bench/peers"
         self.description = self.root / "examples/models/gpt2-124m.json"
@@ -132,7 +133,15 @@ def judge_sanitizer(done):
 # Parity
 
 
-WITH_EXPERTS = ("mixtral", "sinter-experts")
+def has_experts(model):
+    return "experts" in (model / "config.json").read_text()
+
+
+# How far logits may be apart, as a part of the largest.
+LOGITS = {"f32": 1e-5, "bf16": 4e-2, "f16": 1e-2}
+TRAINED = ("models/gpt2", "models/llama", "models/gemma2", "models/mixtral", "models/sinter-mixed",
+           "families/qwen3_next", "families/lfm2", "families/deepseek_v3", "families/gpt_oss",
+           "families/granitemoe")
 
 
 def read_npy(path):
@@ -167,14 +176,15 @@ def check_logits(check, bundle, folder, model, dtype, most):
                difference=difference)
 
 
-def check_training(check, bundle, folder, name, dtype, most):
+def check_training(check, bundle, folder, model, dtype, most):
     """Losses of a run on either side, and the same bits from two runs on the GPU."""
+    name = model.name
     tokens, label = folder / "tokens.bin", f"train {name}, {dtype}"
     losses, weights = [], []
     for target, out in (("cpu", "c"), ("cuda", "g"), ("cuda", "again")):
         run = folder / f"{name}-{dtype}-{out}"
         log = pathlib.Path(f"{run}.jsonl")
-        done = check.run([bundle.sinter, "train", bundle.models / name, "--data", tokens, "--out", run,
+        done = check.run([bundle.sinter, "train", model, "--data", tokens, "--out", run,
                           "--steps", 10, "--batch", 2, "--seq", 16, "--order", "sequential",
                           "--dtype", dtype, "--target", target, "--log", log], 60)
         if not done.good:
@@ -197,14 +207,17 @@ def check_parity(check, bundle):
         (folder / "tokens.bin").write_bytes(array.array(
             "H", (3 + i * i % 47 for i in range(8192))).tobytes())
         jobs = []
-        for model in sorted(bundle.models.iterdir()):
-            for dtype, most in (("f32", 1e-5), ("bf16", 4e-2), ("f16", 1e-2)):
-                # A token may get another expert that is barely less likely.
-                most *= 8 if dtype != "f32" and model.name in WITH_EXPERTS else 1
-                jobs.append(lambda model=model, dtype=dtype, most=most: check_logits(
-                    check, bundle, folder, model, dtype, most))
-        for model in ("gpt2", "llama", "gemma2", "mixtral", "sinter-mixed"):
+        for models, dtypes in ((bundle.models, ("f32", "bf16", "f16")),
+                               (bundle.families, ("f32", "bf16"))):
+            for model in sorted(models.iterdir()):
+                for dtype in dtypes:
+                    most = LOGITS[dtype]
+                    # A token may get another expert that is barely less likely.
+                    most *= 8 if dtype != "f32" and has_experts(model) else 1
+                    jobs.append(lambda model=model, dtype=dtype, most=most: check_logits(
+                        check, bundle, folder, model, dtype, most))
+        for model in TRAINED:
             for dtype, most in (("f32", 1e-4), ("bf16", 2e-2)):
                 jobs.append(lambda model=model, dtype=dtype, most=most: check_training(
-                    check, bundle, folder, model, dtype, most))
+                    check, bundle, folder, bundle.root / "test/e2e" / model, dtype, most))
         check.run_all(jobs, WORKERS)
