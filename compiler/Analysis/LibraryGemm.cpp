@@ -15,20 +15,21 @@ int64_t sinter::getGemvRowBytes(MatmulOp matmul) {
   return matmul.getM() * llvm::alignTo(matmul.getK() * width, 16);
 }
 
+/// A block of a GEMV with a ring, and what has it alone on a processor: more than half of the
+/// shared memory, where that is 228 KiB or less.
+static constexpr int64_t kRingThreads = 512, kRingWarps = kRingThreads / 32, kRingShared = 116000;
+
 /// A block a processor of weights that are stored transposed: see gemv.cuh.
 static GemvLaunch launchTransposed(MatmulOp matmul) {
-  constexpr int64_t threads = 512, warps = threads / 32;
-  // More than half of what a processor has, where it has 228 KiB or less.
-  constexpr int64_t mostShared = 116000;
   int64_t columns = matmul.getM() <= 2 ? 2 : 4;
   int64_t step = 512 * 8 / getElementTypeOrSelf(matmul.getLhs()).getIntOrFloatBitWidth();
   TargetAttr target = TargetAttr::lookup(matmul);
   GemvLaunch launch;
-  launch.threads = threads;
-  launch.sharedBytes = target ? std::min(mostShared, target.getL1Bytes()) : mostShared;
+  launch.threads = kRingThreads;
+  launch.sharedBytes = target ? std::min(kRingShared, target.getL1Bytes()) : kRingShared;
   int64_t least = 0;
-  for (int64_t splits = 1; splits <= warps; splits *= 2) {
-    int64_t groups = llvm::divideCeil(matmul.getN(), warps * columns / splits);
+  for (int64_t splits = 1; splits <= kRingWarps; splits *= 2) {
+    int64_t groups = llvm::divideCeil(matmul.getN(), kRingWarps * columns / splits);
     int64_t rounds = llvm::divideCeil(groups, kProcessors);
     int64_t steps = rounds * (llvm::divideCeil(matmul.getK(), splits * step) + 1);
     if (least != 0 && steps >= least)
@@ -39,7 +40,42 @@ static GemvLaunch launchTransposed(MatmulOp matmul) {
   return launch;
 }
 
-/// The same where weights are not transposed, or integers: blocks of groups of columns.
+/// A block a processor of weights that are integers in groups of whole segments of 32, if a row of
+/// them fits shared memory as fixed point: see gemv_integers.cuh.
+static std::optional<GemvLaunch> launchFixedPoint(MatmulOp matmul) {
+  constexpr int64_t segment = 32, rows = 16, stage = kRingWarps * rows * 64, fewestStages = 3;
+  // What a template has besides, and the machine.
+  constexpr int64_t reserved = 1 << 10;
+  auto integers = dyn_cast<IntegerType>(getElementTypeOrSelf(matmul.getRhs()));
+  if (!integers || matmul.getRowScales() || matmul.getGroup() % segment != 0)
+    return std::nullopt;
+  int64_t k = matmul.getK(), span = 64 * 8 / integers.getWidth();
+  int64_t digits = 3 * (llvm::alignTo(k, 128) + segment);
+  int64_t units = (matmul.getMinima() ? 2 : 1) * 4 * k / segment;
+  int64_t row = digits + units + 2 * kRingWarps * rows * 4;
+  TargetAttr target = TargetAttr::lookup(matmul);
+  int64_t most = target ? target.getL1Bytes() - reserved : kRingShared;
+  if (row + fewestStages * stage > most)
+    return std::nullopt;
+  GemvLaunch launch;
+  launch.isFixedPoint = true;
+  launch.threads = kRingThreads;
+  launch.sharedBytes =
+      std::min(most, std::max(kRingShared, matmul.getM() * row + 2 * fewestStages * stage));
+  int64_t least = 0;
+  for (int64_t splits = 1; splits <= kRingWarps; splits *= 2) {
+    int64_t groups = llvm::divideCeil(matmul.getN(), rows * kRingWarps / splits);
+    int64_t rounds = llvm::divideCeil(groups, kProcessors);
+    int64_t cost = rounds * (4 * llvm::divideCeil(k, splits * span) + 1);
+    if (least != 0 && cost > least)
+      continue;
+    least = cost;
+    launch.blocks = llvm::divideCeil(groups, rounds);
+  }
+  return launch;
+}
+
+/// The same where weights are not transposed, or other integers: blocks of groups of columns.
 static GemvLaunch launchGroups(MatmulOp matmul, bool normalizes) {
   int64_t columns = matmul.getM() <= 2 ? 2 : 4, splits = 1;
   auto countGroups = [&](int64_t columns) {
@@ -61,6 +97,8 @@ static GemvLaunch launchGroups(MatmulOp matmul, bool normalizes) {
 }
 
 GemvLaunch sinter::getGemvLaunch(MatmulOp matmul, bool normalizes) {
+  if (std::optional<GemvLaunch> launch = launchFixedPoint(matmul))
+    return *launch;
   return matmul.getTransposeRhs() && !matmul.getScales() ? launchTransposed(matmul)
                                                          : launchGroups(matmul, normalizes);
 }

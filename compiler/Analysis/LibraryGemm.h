@@ -59,6 +59,8 @@ inline constexpr int64_t kMostNormBytes = 32 << 10;
 
 struct GemvLaunch {
   int64_t blocks = 0, threads = 0, sharedBytes = 0;
+  /// Of a product by integers: it makes its rows fixed point (gemv_integers.cuh).
+  bool isFixedPoint = false;
 };
 
 /// The launch of a GEMV kernel, as the template computes it.

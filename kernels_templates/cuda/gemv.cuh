@@ -219,11 +219,10 @@ template <int K, int STEP, class Use> SINTER_DEVICE void for_each_part(int begin
       use(part, begin + part * STEP);
 }
 
-/// Writes the norm of lhs' rows, rounded to elements, to shared memory, once what other kernels
-/// write may be read. A block of THREADS threads calls it, and waits for each other before they
-/// read the rows.
-template <class P, int THREADS>
-SINTER_DEVICE void hold_norm(const GemvOperands<P> &operands, typename P::Element *rows) {
+/// Calls put(row, at, elements) with the norm of lhs' rows [first, last), rounded to elements, once
+/// what other kernels write may be read. A block of THREADS threads calls it.
+template <class P, int THREADS, class Put>
+SINTER_DEVICE void hold_norm(const GemvOperands<P> &operands, int first, int last, Put put) {
   using Element = typename P::Element;
   constexpr int kWidth = norm_width<P>(), kStep = THREADS * kWidth;
   constexpr int kParts = static_cast<int>(divide_up(P::k, kStep));
@@ -251,7 +250,7 @@ SINTER_DEVICE void hold_norm(const GemvOperands<P> &operands, typename P::Elemen
   if constexpr (P::rhsIsConstant)
     pdl_wait();
 
-  for (int row = 0; row < P::m; ++row) {
+  for (int row = first; row < last; ++row) {
     const auto *from = operands.lhs + row * P::lhsStride;
     // The mean of what the elements differ from `center`, or of its square.
     auto meanOf = [&](float center, bool squares) {
@@ -286,7 +285,7 @@ SINTER_DEVICE void hold_norm(const GemvOperands<P> &operands, typename P::Elemen
           y += to_float(biases[slot][i]);
         result[i] = from_float<Element>(y);
       }
-      store(rows + row * kLhsStride<P> + at, result);
+      put(row, at, result);
     });
   }
 }
@@ -297,7 +296,10 @@ template <class P, int THREADS, bool HOLDS = false>
 SINTER_DEVICE const typename P::Element *prepare_lhs(const GemvOperands<P> &operands) {
   if constexpr (kIsNormalized<P>) {
     auto *rows = dynamic_shared<typename P::Element>();
-    hold_norm<P, THREADS>(operands, rows);
+    using Elements = Vector<typename P::Element, norm_width<P>()>;
+    hold_norm<P, THREADS>(operands, 0, P::m, [&](int row, int at, const Elements &elements) {
+      store(rows + row * kLhsStride<P> + at, elements);
+    });
     __syncthreads();
     return rows;
   } else {

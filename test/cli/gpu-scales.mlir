@@ -9,7 +9,7 @@
 // CHECK-LABEL: plan.program @decode
 // CHECK: %[[SCALES:.*]] = plan.slice parameter[4096, 256] "table:scales (as stored)" : tensor<64x2xf16>
 // CHECK: plan.launch {{.*}}, %[[SCALES]])
-// CHECK: plan.launch @[[PRODUCT:.*]] grid 32({{.*}}, %[[SCALES]]) -> {{.*}} {bytes = 4736 : i64
+// CHECK: plan.launch @[[PRODUCT:.*]] grid 4({{.*}}, %[[SCALES]]) -> {{.*}} {bytes = 4736 : i64
 // CHECK: func.func private @[[PRODUCT]](memref<64xbf16> {{.*}}, memref<4096xi8> {{.*}}, memref<128xf16> {{.*}}, memref<64xf32> {{.*}})
 // CHECK-SAME: ScaleElement = f16
 func.func @decode(%ids: tensor<1x1xi32> {sinter.input = "tokens"},

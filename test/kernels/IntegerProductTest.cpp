@@ -23,7 +23,11 @@ struct Product {
   // Of gemv_integers alone:
   bool normalizes = false; ///< rows of f32, by their mean square
   bool gated = false;      ///< the second half of the columns multiplies silu of the first
+  int sharedBytes = 0;     ///< of the version that makes rows fixed point
 };
+
+/// Shared memory as a target gives it where a block is alone on a processor.
+constexpr int kRoomy = 116000;
 
 int outputs(const Product &p) { return p.gated ? p.n / 2 : p.n; }
 int lhsStride(const Product &p) { return p.k + p.padding; }
@@ -53,6 +57,7 @@ Parameters getParameters(const Product &p, bool isGemv) {
     return result;
   }
   result["rhsIsConstant"] = p.k % 2 ? "true" : "false";
+  result["sharedBytes"] = std::to_string(p.sharedBytes);
   if (p.normalizes) {
     result["Input"] = result["NormWeight"] = kF32;
     result["normEps"] = "1e-3";
@@ -224,6 +229,41 @@ std::map<std::string, Product> makeGemvs() {
   return result;
 }
 
+/// Those of integers in groups of whole segments, and what only the version of fixed point does.
+std::map<std::string, Product> makeFixedPoint() {
+  std::map<std::string, Product> result = makeGemvs();
+  std::erase_if(result, [](const auto &each) {
+    return each.second.group % 32 != 0 || each.second.rhsElement != kByte;
+  });
+  addScalesOf16Bits(result, {.element = kBf16, .m = 3, .n = 20, .k = 1216, .group = 32});
+  result["groups_across_steps"] = {.m = 2, .n = 50, .k = 960, .bits = 4, .group = 96};
+  result["bytes_groups_across_steps"] = {
+      .element = kF16, .m = 1, .n = 33, .k = 1440, .group = 96, .hasMinima = true};
+  result["bytes_of_many_steps"] = {.element = kBf16, .m = 4, .n = 40, .k = 4128, .group = 32};
+  result["nibbles_of_many_steps"] = {
+      .m = 1, .n = 24, .k = 6400, .bits = 4, .group = 64, .hasMinima = true};
+  result["rounds"] = {.m = 2, .n = 36000, .k = 32, .group = 32};
+  result["gated_rounds"] = {.m = 1, .n = 34000, .k = 64, .bits = 4, .group = 32, .gated = true};
+  for (auto &[name, product] : result)
+    product.sharedBytes = kRoomy;
+  // A ring of three steps and three rows.
+  result["rows_one_after_the_other"] = {.element = kBf16,
+                                        .m = 7,
+                                        .n = 40,
+                                        .k = 256,
+                                        .bits = 4,
+                                        .group = 128,
+                                        .sharedBytes = 3 * 16384 + 3 * 2944};
+  result["normed_one_after_the_other"] = {.element = kBf16,
+                                          .m = 3,
+                                          .n = 40,
+                                          .k = 256,
+                                          .group = 32,
+                                          .normalizes = true,
+                                          .sharedBytes = 3 * 16384 + 2944};
+  return result;
+}
+
 std::map<std::string, Product> makeGemms() {
   std::map<std::string, Product> result = {
       {"bytes", {.element = kBf16, .m = 72, .n = 136, .k = 96, .group = 32, .hasBias = true}},
@@ -261,21 +301,27 @@ std::map<std::string, Product> makeGemms() {
 }
 } // namespace
 
-TEST(IntegerGemv, IsAProductAndItsEpilogue) {
-  expectReferences("gemv_integers", makeGemvs(), false);
-}
-
-TEST(IntegerGemv, TouchesOnlyWhatItMay) {
-  auto products = makeGemvs();
+static void expectCleanGemvs(std::map<std::string, Product> products) {
   std::erase_if(products, [](const auto &each) { return each.second.n > 1000; });
   expectReferences("gemv_integers", products, true);
 }
 
+TEST(IntegerGemv, IsAProductAndItsEpilogue) {
+  expectReferences("gemv_integers", makeGemvs(), false);
+}
+TEST(IntegerGemv, TouchesOnlyWhatItMay) { expectCleanGemvs(makeGemvs()); }
+
+TEST(FixedPointGemv, IsAProductAndItsEpilogue) {
+  expectReferences("gemv_integers", makeFixedPoint(), false);
+}
+TEST(FixedPointGemv, TouchesOnlyWhatItMay) { expectCleanGemvs(makeFixedPoint()); }
+
 // A row's numbers do not depend on which others are computed with it.
-TEST(IntegerGemv, HasTheSameBitsForEveryNumberOfRows) {
+static void expectSameBitsForEveryNumberOfRows(int sharedBytes) {
   SINTER_SKIP_WITHOUT_KERNELS();
   for (int bits : {4, 8}) {
     Product p = {.element = kBf16, .n = 100, .k = 1120, .bits = bits, .group = 32};
+    p.sharedBytes = sharedBytes;
     p.hasMinima = bits == 4;
     std::map<std::string, Product> products;
     std::map<std::string, Parameters> kernels;
@@ -298,6 +344,37 @@ TEST(IntegerGemv, HasTheSameBitsForEveryNumberOfRows) {
       for (size_t i = 0; i < part.out.values.size(); ++i)
         ASSERT_EQ(part.out.values[i], all.out.values[i]) << i;
     }
+  }
+}
+
+TEST(IntegerGemv, HasTheSameBitsForEveryNumberOfRows) { expectSameBitsForEveryNumberOfRows(0); }
+TEST(FixedPointGemv, HasTheSameBitsForEveryNumberOfRows) {
+  expectSameBitsForEveryNumberOfRows(kRoomy);
+  // Of eight rows those that fit are multiplied first.
+  expectSameBitsForEveryNumberOfRows(3 * 16384 + 3 * 6000);
+}
+
+// An outlier makes the numbers of its own segment coarser, and what is not finite its own row.
+TEST(FixedPointGemv, KeepsSegmentsApart) {
+  SINTER_SKIP_WITHOUT_KERNELS();
+  Product p = {.m = 3, .n = 20, .k = 128, .group = 32, .sharedBytes = kRoomy};
+  auto compiled = TestKernels::compile(getTemplate("gemv_integers"),
+                                       {{"product", getParameters(p, /*isGemv=*/true)}},
+                                       /*checked=*/false);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  Case product(p);
+  product.integers.values.assign(product.integers.values.size(), 0);
+  for (int column = 0; column < p.n; ++column)
+    product.integers.values[column * p.k + 70] = 100;
+  product.lhs.values[5] = 1e20;
+  product.lhs.values[p.k + 5] = std::numeric_limits<double>::infinity();
+  product.lhs.values[2 * p.k + 5] = std::numeric_limits<double>::quiet_NaN();
+  run(*compiled, "product", p, product, simt::Schedule::Order::Forward);
+  for (int column = 0; column < p.n; ++column) {
+    double expected = product.lhs.values[70] * 100 * product.scales.values[column * 4 + 2];
+    EXPECT_NEAR(product.out.values[column], expected, 1e-6 * std::abs(expected));
+    EXPECT_TRUE(std::isnan(product.out.values[p.n + column]));
+    EXPECT_TRUE(std::isnan(product.out.values[2 * p.n + column]));
   }
 }
 

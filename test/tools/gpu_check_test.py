@@ -161,6 +161,24 @@ class WorkTest(unittest.TestCase):
         self.assertIsNone(work.judge({"rows": []}, {"copy": 4000.0})[1])
 
 
+    def test_a_profile_names_what_is_furthest_above_its_roofline(self):
+        rows = [{"op": op, "ms": ms, "roofline_ms": bound, "count": 1}
+                for op, ms, bound in (("matmul", 3, 2.5), ("norm", 2, 0.5), ("sample", 0.5, 0.25),
+                                      ("add", 0.25, 0.25), ("(between commands)", 9, 0))]
+        figures, detail = works.ProfileWork(works.SMALL, "decode").judge({"ms": 6, "rows": rows})
+        self.assertEqual(figures["roofline_ms"], 3.5)
+        self.assertEqual(detail, "6.000 ms, roofline 3.500; norm 2.000 (1, roofline 0.500), "
+                         "matmul 3.000 (1, roofline 2.500), sample 0.500 (1, roofline 0.250)")
+
+    def test_every_profile_has_a_description_and_a_name_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for work in works.PROFILES:
+                config = json.loads(work.write(pathlib.Path(folder)).read_text())
+                self.assertIn("model_type", config)
+        names = [work.name for work in works.PROFILES]
+        self.assertEqual(len(set(names)), len(names))
+
+
 class TableTest(unittest.TestCase):
     def test_what_has_a_bar_is_judged(self):
         lines = table.make_table([
@@ -205,8 +223,9 @@ class FlowTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.folder.name)
-        for name in ("bin", "test/e2e/models/one"):
+        for name in ("bin", "test/e2e/models/one", "test/e2e/families/two"):
             (self.root / name).mkdir(parents=True)
+            (self.root / name / "config.json").write_text('{"num_experts": 4}')
         self.write("sinter", SINTER.format(python=sys.executable))
         self.write("sinter-copy-rate", "#!/bin/sh\necho '{\"copy_gb_per_s\": 4000.0}'\n")
         self.write("template-tests", "#!/bin/sh\nkill -SEGV $$\n")
@@ -258,7 +277,7 @@ class FlowTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(started.exists())
         for word in ("compute-sanitizer", "--mode train", "graph0.mlir", "torch_train.py",
-                     "logits"):
+                     "logits", "families/two", "models/qwen3-next-4-layers.json"):
             self.assertIn(word, done.stdout)
 
     def test_a_part_that_there_is_not_is_an_error(self):

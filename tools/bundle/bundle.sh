@@ -58,6 +58,7 @@ cp -r "$root/tools/bench/peers" "$folder/tools/bench"
 cp "$here/gpu-check" "$folder/gpu-check"
 mkdir "$folder/gpu_check"
 cp "$here"/gpu_check/*.py "$folder/gpu_check"
+cp -r "$here/gpu_check/models" "$folder/gpu_check"
 
 # Programs hold the same code: a dictionary that reaches from one to the next makes the archive a
 # third smaller.

@@ -237,8 +237,7 @@ FailureOr<CudaLaunch> sinter::instantiateGemm(func::FuncOp kernel, func::FuncOp 
     instance.set("rhsIsConstant", isConstant);
     instance.set("normCenters", norm && norm.centersRows());
     instance.set("normEps", norm ? norm.getEps().convertToDouble() : 0.0);
-    if (!scaled)
-      instance.set("sharedBytes", launch.sharedBytes);
+    instance.set("sharedBytes", scaled && !launch.isFixedPoint ? 0 : launch.sharedBytes);
     instance.setType("Heads", gemm->heads ? nameHeads(*gemm->heads) : "void");
   } else {
     if (!scaled) {

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 
-from .works import GRAPHS, MODELS, PRODUCT, TUNED
+from .works import GRAPHS, MODELS, PRODUCT, PROFILES, TUNED
 
 
 def measure_limits(check, bundle, folder, limits):
@@ -78,6 +78,18 @@ def check_bench(check, bundle):
         for work in MODELS + TUNED:
             measure(check, work, work.command(bundle, work.shape.write(folder)), work.seconds,
                     limits)
+
+
+def check_profile(check, bundle):
+    with tempfile.TemporaryDirectory() as name:
+        for work in PROFILES:
+            done = check.run(work.command(bundle, work.write(pathlib.Path(name))), 90)
+            found = done.read_json() if done.good else None
+            if found:
+                figures, detail = work.judge(found)
+                check.note(work.name, "measured", detail, **figures)
+            else:
+                check.note(work.name, "late" if done.status is None else "failed", done.reason)
 
 
 def find_torch(check):

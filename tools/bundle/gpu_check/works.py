@@ -1,6 +1,7 @@
 """What is measured, and what it cannot do without: the shapes, their useful work, the bars."""
 
 import json
+import pathlib
 
 
 # Models, as GPT-2s, which Sinter and the peers build from one description.
@@ -229,4 +230,53 @@ GRAPHS = [
       for size in (64, 128) for backward in (False, True)),
     *(make_attention(2, 8192, 2048 // size, size, backward=False, tuned=True)
       for size in (64, 128)),
+]
+
+
+# Steps of whole models, kernel by kernel: what is far above its roofline, and what that costs.
+
+
+class ProfileWork:
+    """`sinter profile` of a shape, or of a description in the folder models."""
+
+    def __init__(self, model, mode, batch=1, tokens=512, options=()):
+        self.model, self.mode, self.batch = model, mode, batch
+        self.tokens, self.options = tokens, options
+        what = f"{batch} after {tokens - 1}" if mode == "decode" else f"{batch} x {tokens}"
+        name = model.name if isinstance(model, Shape) else model
+        self.name = " ".join([f"{name} {mode}, {what},", *map(str, options)]).rstrip(",")
+
+    def write(self, folder):
+        if isinstance(self.model, Shape):
+            return self.model.write(folder)
+        return pathlib.Path(__file__).parent / f"models/{self.model}.json"
+
+    def command(self, bundle, file):
+        return [bundle.sinter, "profile", file, "--mode", self.mode, "--target", "cuda", "--dtype",
+                "bf16", "--batch", self.batch, "--iters", 20, "--json",
+                *(["--context", self.tokens - 1] if self.mode == "decode"
+                  else ["--seq", self.tokens]), *self.options]
+
+    def judge(self, found):
+        """(figures, what to print) of what `sinter profile --json` said."""
+        rows = [row for row in found["rows"] if not row["op"].startswith("(")]
+        bound = sum(row["roofline_ms"] for row in rows)
+        above = sorted(rows, key=lambda row: row["roofline_ms"] - row["ms"])[:3]
+        detail = f"{found['ms']:.3f} ms, roofline {bound:.3f}; " + ", ".join(
+            f"{row['op']} {row['ms']:.3f} ({row['count']}, roofline {row['roofline_ms']:.3f})"
+            for row in above)
+        return {"ms": found["ms"], "roofline_ms": bound, "rows": found["rows"]}, detail
+
+
+PROFILES = [
+    ProfileWork(SMALL, "train", 16, 1024),
+    ProfileWork(SMALL, "decode"),
+    ProfileWork(MEDIUM, "prefill", 1, 1024),
+    *(ProfileWork(model, "decode", batch, options=options)
+      for model, batch in ((MEDIUM, 1), ("llama-8b-4-layers", 1), ("llama-8b-4-layers", 8))
+      for options in ((), ("--weights", "int8"), ("--weights", "int4"), ("--weights", "fp8"))),
+    *(ProfileWork(model, mode, batch)
+      for model in ("qwen3-next-4-layers", "granite-moe-8-layers", "lfm2-1.2b")
+      for mode, batch in (("decode", 1), ("prefill", 1), ("train", 2))),
+    ProfileWork("granite-moe-8-layers", "decode", options=("--weights", "int4")),
 ]
