@@ -1,5 +1,6 @@
 #include "sinter/ChatTemplate.h"
 #include "frontends/Gguf/GgufFile.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Base/ReadFile.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,18 +15,17 @@ struct NamedTemplate {
 };
 
 /// Of what is in use, with nothing but plain messages.
-constexpr NamedTemplate kNamed[] = {
-    {"chatml", R"({%- for message in messages -%}
+constexpr NamedTemplate kNamed[] = {{"chatml", R"({%- for message in messages -%}
 {{- '<|im_start|>' ~ message.role ~ '\n' ~ message.content ~ '<|im_end|>\n' -}}
 {%- endfor -%}
 {{- '<|im_start|>assistant\n' if add_generation_prompt -}})"},
-    {"llama3", R"({{- bos_token -}}
+                                    {"llama3", R"({{- bos_token -}}
 {%- for message in messages -%}
 {{- '<|start_header_id|>' ~ message.role ~ '<|end_header_id|>\n\n' -}}
 {{- message.content | trim ~ '<|eot_id|>' -}}
 {%- endfor -%}
 {{- '<|start_header_id|>assistant<|end_header_id|>\n\n' if add_generation_prompt -}})"},
-    {"llama2", R"({%- set ns = namespace(system='') -%}
+                                    {"llama2", R"({%- set ns = namespace(system='') -%}
 {%- for message in messages -%}
 {%- if message.role == 'system' -%}
 {%- set ns.system = '<<SYS>>\n' ~ message.content ~ '\n<</SYS>>\n\n' -%}
@@ -36,7 +36,7 @@ constexpr NamedTemplate kNamed[] = {
 {{- ' ' ~ message.content | trim ~ ' ' ~ eos_token -}}
 {%- endif -%}
 {%- endfor -%})"},
-    {"mistral", R"({{- bos_token -}}
+                                    {"mistral", R"({{- bos_token -}}
 {%- set ns = namespace(system='') -%}
 {%- for message in messages -%}
 {%- if message.role == 'system' -%}
@@ -48,7 +48,7 @@ constexpr NamedTemplate kNamed[] = {
 {{- message.content ~ eos_token -}}
 {%- endif -%}
 {%- endfor -%})"},
-    {"gemma", R"({{- bos_token -}}
+                                    {"gemma", R"({{- bos_token -}}
 {%- set ns = namespace(system='') -%}
 {%- for message in messages -%}
 {%- if message.role == 'system' -%}
@@ -60,11 +60,11 @@ constexpr NamedTemplate kNamed[] = {
 {%- endif -%}
 {%- endfor -%}
 {{- '<start_of_turn>model\n' if add_generation_prompt -}})"},
-    {"phi3", R"({%- for message in messages -%}
+                                    {"phi3", R"({%- for message in messages -%}
 {{- '<|' ~ message.role ~ '|>\n' ~ message.content ~ '<|end|>\n' -}}
 {%- endfor -%}
 {{- '<|assistant|>\n' if add_generation_prompt -}})"},
-    {"zephyr", R"({%- for message in messages -%}
+                                    {"zephyr", R"({%- for message in messages -%}
 {{- '<|' ~ message.role ~ '|>\n' ~ message.content ~ eos_token ~ '\n' -}}
 {%- endfor -%}
 {{- '<|assistant|>\n' if add_generation_prompt -}})"}};
@@ -168,7 +168,7 @@ static Expected<ChatFiles> readChatFiles(const fs::path &model) {
   }
   if (fs::path config = model / "tokenizer_config.json"; fs::exists(config, error)) {
     SINTER_TRY(std::string text, readFile(config));
-    Json json = Json::parse(text, nullptr, false);
+    Json json = parseJson(text);
     files = {findProgram(json), config, listTokens(json)};
   }
   if (fs::path program = model / "chat_template.jinja"; fs::exists(program, error)) {

@@ -1,4 +1,5 @@
 #include "sinter/Plan.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Collective/Grid.h"
 #include "runtime/Device/Cuda/NcclMemory.h"
 #include "runtime/Memory/ProcessMemory.h"
@@ -45,7 +46,7 @@ static nlohmann::json describeOutside(const Model &model, const runtime::Executa
 /// way, what a trainer holds beside its step, and the process.
 static Expected<nlohmann::json> addRuntime(const Model &model, const CompileResult &compiled,
                                            const PlanOptions &options, bool makesCode) {
-  nlohmann::json report = nlohmann::json::parse(compiled.memoryReport, nullptr, false);
+  nlohmann::json report = parseJson(compiled.memoryReport);
   SINTER_TRY(std::shared_ptr<const runtime::Executable> executable,
              runtime::Executable::fromFlatbuffer(compiled.executable, model.path.string()));
   SINTER_TRY(runtime::TrainMemory use, predictStepMemory(model, executable, options));

@@ -1,5 +1,6 @@
 #include "sinter/QuantizedFolder.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Base/WriteFloats.h"
 #include "runtime/Weights/SafetensorsLayout.h"
@@ -166,12 +167,12 @@ Expected<void> QuantizedFolder::finish(const Model &model, const QuantizationFor
   for (size_t i = 0; i < files.size(); ++i)
     for (const std::string &name : files[i])
       index["weight_map"][name] = nameFile(i);
-  SINTER_CHECK(writeText("model.safetensors.index.json", index.dump(2) + "\n"));
+  SINTER_CHECK(writeText("model.safetensors.index.json", writeJson(index, 2) + "\n"));
 
   SINTER_TRY(std::string text, readModelConfig(model.path));
-  Json config = Json::parse(text);
+  Json config = parseOrderedJson(text);
   config["quantization_config"] = describe(format, wide);
-  SINTER_CHECK(writeText("config.json", config.dump(2) + "\n"));
+  SINTER_CHECK(writeText("config.json", writeJson(config, 2) + "\n"));
 
   Model described = model;
   SINTER_CHECK(chooseTokenizer({}, described));

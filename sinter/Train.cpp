@@ -1,6 +1,7 @@
 #include "sinter/Train.h"
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/ContentHash.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Checkpoint/CheckpointFolder.h"
 #include "runtime/Train/TrainStates.h"
 #include "sinter/FitMemory.h"
@@ -96,7 +97,7 @@ static Expected<runtime::LearningRateSchedule> makeSchedule(const TrainOptions &
 /// What resuming may find changed: the learning rate of the steps that are left.
 static std::map<std::string, std::string>
 describeSchedule(const TrainOptions &options, const runtime::LearningRateSchedule &schedule) {
-  auto write = [](double value) { return nlohmann::json(value).dump(); };
+  auto write = [](double value) { return writeJson(nlohmann::json(value)); };
   bool decaysLate = schedule.kind == runtime::ScheduleKind::Wsd;
   return {{"schedule", options.schedule},
           {"lr", write(schedule.learningRate)},
@@ -312,14 +313,14 @@ Expected<std::unique_ptr<TrainRun>> TrainRun::prepare(Model model, TrainOptions 
 /// A config.json for weights in float32. Where it names the type that they were in before, other
 /// programs would round to that what was learned; nor are they quantized any more.
 static std::string withStoredType(const std::string &config) {
-  auto json = nlohmann::ordered_json::parse(config);
+  auto json = parseOrderedJson(config);
   bool changed = json.erase("quantization_config") != 0;
   for (const char *key : {"dtype", "torch_dtype"})
     if (auto type = json.find(key); type != json.end() && *type != "float32") {
       *type = "float32";
       changed = true;
     }
-  return changed ? json.dump(2) + "\n" : config;
+  return changed ? writeJson(json, 2) + "\n" : config;
 }
 
 Expected<void> TrainRun::begin() {

@@ -1,5 +1,6 @@
 #include "sinter/TrainData.h"
 #include "frontends/Tokenizer/Tokenizer.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Data/TokenCache.h"
 #include <cmath>
@@ -225,6 +226,6 @@ std::map<std::string, std::string> sinter::makeByteTokenizer() {
                                         {"merges", nlohmann::json::array()}}}};
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                    {"clean_up_tokenization_spaces", false}};
-  return {{"tokenizer.json", tokenizer.dump(1) + "\n"},
-          {"tokenizer_config.json", config.dump(1) + "\n"}};
+  return {{"tokenizer.json", writeJson(tokenizer, 1) + "\n"},
+          {"tokenizer_config.json", writeJson(config, 1) + "\n"}};
 }

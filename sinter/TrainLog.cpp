@@ -1,5 +1,6 @@
 #include "sinter/TrainLog.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/Json.h"
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -20,7 +21,7 @@ template <typename Visit> static void visitLines(const std::string &path, Visit 
     return;
   std::ifstream stream(path);
   for (std::string line; std::getline(stream, line);) {
-    json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    json object = parseJson(line);
     if (!stream.eof() && object.is_object() && object.contains("step") &&
         object["step"].is_number_unsigned())
       visit(line, object);
@@ -65,7 +66,7 @@ Expected<void> TrainLog::append(const runtime::StepRecord &record) {
     line["skipped"] = true;
   for (const runtime::OptionChange &change : std::exchange(changed, {}))
     line["changed"][change.name] = {{"was", change.was}, {"is", change.is}};
-  std::string text = line.dump() + "\n";
+  std::string text = writeJson(line) + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0)
     return fail(path, std::strerror(errno), "the run goes on without a log");

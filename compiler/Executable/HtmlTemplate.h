@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Executable/PageParts.h"
+#include "runtime/Base/Json.h"
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ inline std::string escapeHtml(std::string_view text) {
 /// JSON that cannot end the script that it stands in.
 inline std::string embedJson(const nlohmann::json &value) {
   std::string text;
-  for (char c : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+  for (char c : writeJson(value))
     text += c == '<' ? std::string("\\u003c") : std::string(1, c);
   return text;
 }

@@ -2,6 +2,7 @@
 #include "compiler/Executable/Contents.h"
 #include "compiler/Memory/Liveness.h"
 #include "dialects/Plan/PlanDialect.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Format/PipelineStages.h"
 #include "llvm/ADT/MapVector.h"
 #include <nlohmann/json.hpp>
@@ -48,7 +49,7 @@ public:
     report["checkpoint_bytes"] = checkpoint;
     report["largest"] = describeOwners();
     report["programs"] = std::move(programs);
-    return report.dump();
+    return writeJson(report);
   }
 
 private:

@@ -1,12 +1,13 @@
 #include "compiler/Executable/PlanHtml.h"
 #include "compiler/Executable/HtmlTemplate.h"
 #include "compiler/Executable/PlanPage.h"
+#include "runtime/Base/Json.h"
 
 using namespace sinter;
 using nlohmann::json;
 
 Expected<std::string> sinter::renderPlanHtml(std::string_view report, std::string_view title) {
-  json parsed = json::parse(report, nullptr, /*allow_exceptions=*/false);
+  json parsed = parseJson(report);
   auto has = [&](const char *key, auto is) { return parsed.contains(key) && (parsed[key].*is)(); };
   if (!parsed.is_object() || !has("programs", &json::is_array) ||
       !has("spaces", &json::is_object) || !has("largest", &json::is_array))

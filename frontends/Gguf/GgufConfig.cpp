@@ -1,5 +1,6 @@
 #include "frontends/Gguf/GgufConfig.h"
 #include "frontends/Gguf/GgufArchitectures.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,7 +29,7 @@ public:
     ids("bos_token_id", {"bos_token_id"});
     ids("eos_token_id", {"eos_token_id", "eot_token_id"});
     SINTER_CHECK(keys.finish());
-    return config.dump(2);
+    return writeJson(config, 2);
   }
 
 private:

@@ -1,4 +1,5 @@
 #include "frontends/Gguf/GgufTokenizer.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
@@ -117,10 +118,10 @@ public:
       SINTER_TRY(Json merges, mergesOfFile());
       SINTER_CHECK(addSentencePiece(json, std::move(merges)));
     } else {
-      return bad("its tokenizer is " + model->dump() + ", which is not known");
+      return bad("its tokenizer is " + writeJson(*model) + ", which is not known");
     }
     SINTER_CHECK(addSpecial(json, *model == "llama"));
-    return std::map<std::string, std::string>{{"tokenizer.json", json.dump()}};
+    return std::map<std::string, std::string>{{"tokenizer.json", writeJson(json)}};
   }
 
 private:
@@ -178,7 +179,7 @@ private:
     Json vocabulary = Json::object();
     for (size_t i = 0; i < tokens.size(); ++i)
       if (!vocabulary.emplace(tokens[i], i).second)
-        return bad("it has two tokens " + Json(tokens[i]).dump());
+        return bad("it has two tokens " + writeJson(Json(tokens[i])));
     return vocabulary;
   }
 

@@ -145,13 +145,13 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
 
 std::map<std::string, std::string> listModelKeys(std::string_view jsonText) {
   Json json = parseJson(jsonText);
-  std::map<std::string, std::string> keys = {{"model_type", json["model_type"].dump()}};
+  std::map<std::string, std::string> keys = {{"model_type", writeJson(json["model_type"])}};
   ConfigReader config(json, "");
   ModelSpec spec;
   findFamily(json["model_type"].get_ref<const std::string &>())->readConfig(config, spec);
   for (const auto &[key, value] : json.items())
     if (config.wasRead(key) && !value.is_null())
-      keys[key] = value.dump();
+      keys[key] = writeJson(value);
   return keys;
 }
 
@@ -173,7 +173,7 @@ Expected<std::string> readModelConfig(const fs::path &path) {
     SINTER_TRY(std::string text, readFile(config));
     Json json = parseJson(text);
     SINTER_TRY(bool isDecoder, takeDecoder(json, config.string()));
-    return isDecoder ? json.dump(2) : text;
+    return isDecoder ? writeJson(json, 2) : text;
   }
   SINTER_TRY(GgufFile file, GgufFile::open(config));
   return makeGgufConfig(file, config.string());

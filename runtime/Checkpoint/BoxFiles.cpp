@@ -78,7 +78,7 @@ SnapshotFile makeBoxFile(std::string_view name, std::span<const BoxToWrite> boxe
     if (box.of != box.tensor.name)
       place["tensor"] = box.of;
   }
-  file.metadata[boxesKey] = places.dump();
+  file.metadata[boxesKey] = writeJson(places);
   return file;
 }
 

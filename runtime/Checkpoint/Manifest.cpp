@@ -22,7 +22,7 @@ std::string Manifest::toJson() const {
   Json json = {{"format", 1}, {"files", Json::object()}};
   for (const auto &[name, file] : files)
     json["files"][name] = {{"bytes", file.bytes}, {"xxh3", file.hash}};
-  return json.dump(2) + "\n";
+  return writeJson(json, 2) + "\n";
 }
 
 Expected<Manifest> Manifest::parse(std::string_view text, const std::string &source) {

@@ -1,4 +1,5 @@
 #include "runtime/Cluster/Cluster.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Base/ReadFile.h"
 #include "runtime/Cluster/KnownClusters.h"
 #include "runtime/Format/VerifierScope.h"
@@ -90,7 +91,7 @@ public:
   }
 
 private:
-  static std::string print(double number) { return OrderedJson(number).dump(); }
+  static std::string print(double number) { return writeJson(OrderedJson(number)); }
 
   const OrderedJson &json;
   std::string where;
@@ -132,7 +133,7 @@ LinkLevel readLevel(const OrderedJson &json, size_t index, size_t inner, std::st
 } // namespace
 
 Expected<Cluster> Cluster::parse(std::string_view text, const std::string &file) {
-  OrderedJson json = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  OrderedJson json = parseOrderedJson(text);
   std::string mistake;
   ObjectReader reader(json, "it", mistake);
   Cluster cluster;
@@ -201,7 +202,7 @@ std::string Cluster::toJson() const {
          {"alpha_us", shorten(level.alpha * 1e6)},
          {"gb_per_s", shorten(level.bytesPerSecond * 1e-9)},
          {"topology", level.topology == Topology::Switch ? kSwitch : kFullyConnected}});
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return writeJson(json, 2) + "\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -37,7 +37,7 @@ std::string write(const WatchMessage &message) {
     if (message.ended)
       object["ended"] = *message.ended;
   }
-  return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return writeJson(object) + "\n";
 }
 
 std::optional<WatchMessage> read(std::string_view line) {

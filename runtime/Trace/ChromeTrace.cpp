@@ -1,5 +1,6 @@
 #include "runtime/Trace/ChromeTrace.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Trace/TraceCommands.h"
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -42,7 +43,7 @@ public:
   /// Labels come from the executable and may hold anything; bad UTF-8 becomes U+FFFD.
   std::string print() const {
     json root = {{"displayTimeUnit", "ns"}, {"traceEvents", events}};
-    return root.dump(-1, ' ', false, json::error_handler_t::replace);
+    return writeJson(root);
   }
 
 private:

@@ -34,7 +34,7 @@ std::string RunState::toJson() const {
   Json json = {{"format", 1}, {"step", step}, {"updates", updates}, {"options", options}};
   if (scaler)
     json["scaler"] = {{"scale", scaler->scale}, {"count", scaler->count}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return writeJson(json, 2) + "\n";
 }
 
 Expected<RunState> RunState::parse(std::string_view text, const std::string &source) {

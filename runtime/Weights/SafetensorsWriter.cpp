@@ -1,4 +1,5 @@
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Weights/SafetensorsLayout.h"
 #include <algorithm>
 #include <cassert>
@@ -38,7 +39,7 @@ Expected<SafetensorsLayout> layOutSafetensors(std::span<const TensorToWrite> ten
         {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = writeJson(header);
   text.append((64 - (text.size() + 8) % 64) % 64, ' ');
   for (int i = 0; i < 8; ++i)
     layout.head += static_cast<char>(uint64_t(text.size()) >> (8 * i));

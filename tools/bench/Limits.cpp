@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Base/CpuFeatures.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Base/ThreadPool.h"
 #include "runtime/Device/Cpu/HostLimits.h"
 #include <cstdio>
@@ -44,6 +45,6 @@ int main(int argc, char **argv) {
   }
   nlohmann::json result = {
       {"machine", host.getMachine()}, {"threads", threads}, {"limits", limits}, {"now", now}};
-  std::printf("%s\n", result.dump().c_str());
+  std::printf("%s\n", writeJson(result).c_str());
   return 0;
 }

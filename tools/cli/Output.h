@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/Base/ByteSize.h"
+#include "runtime/Base/Json.h"
 #include "sinter/Observer.h"
 #include <cstdint>
 #include <cstdio>
@@ -32,7 +33,7 @@ std::string formatNumber(double value, int digits = 2);
 /// Prints a JSON object on one line of standard output. Bytes that are not UTF-8, as paths may hold
 /// them, become U+FFFD.
 template <typename Json> void printJson(const Json &object) {
-  std::printf("%s\n", object.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::printf("%s\n", writeJson(object).c_str());
 }
 
 /// Hands what was printed to standard output on to the system. Fails where not all of it was taken,

@@ -1,6 +1,7 @@
 //===- Devices.cpp - `sinter devices`: what this machine can run on ---------===//
 
 #include "compiler/Analysis/Machine.h"
+#include "runtime/Base/Json.h"
 #include "runtime/Device/Cuda/FindGpu.h"
 #include "runtime/Device/Cuda/Nvrtc.h"
 #include "sinter/LocalCluster.h"
@@ -58,7 +59,7 @@ static void printDevice(const nlohmann::json &device) {
   line += device.contains("name") ? device["name"].get<std::string>() : "not usable";
   for (const auto &[key, value] : device.items())
     if (key != "target" && key != "name" && key != "missing")
-      line += ", " + key + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+      line += ", " + key + " " + (value.is_string() ? value.get<std::string>() : writeJson(value));
   if (device.contains("missing"))
     line += ": " + device["missing"].get<std::string>();
   std::printf("%s\n", line.c_str());

@@ -3,6 +3,7 @@
 #include "sinter/Plan.h"
 #include "compiler/Executable/PlanHtml.h"
 #include "runtime/Base/AtomicFile.h"
+#include "runtime/Base/Json.h"
 #include "tools/cli/Checks.h"
 #include "tools/cli/OneLine.h"
 #include "tools/sinter/Commands.h"
@@ -118,7 +119,7 @@ static Expected<void> runPlan(const PlanCommandOptions &options) {
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
   SINTER_TRY(nlohmann::json report, planStep(model, options));
   if (!options.html.empty()) {
-    std::string text = report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::string text = writeJson(report);
     SINTER_TRY(std::string page, renderPlanHtml(text, options.model + ", " + options.mode.mode));
     SINTER_CHECK(writeFileAtomically(options.html, std::as_bytes(std::span(page))));
   }

@@ -1,6 +1,7 @@
 #include "runtime/Device/Cpu/HostLimits.h"
 #include "runtime/Base/AtomicFile.h"
 #include "runtime/Base/CacheFolder.h"
+#include "runtime/Base/Json.h"
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,7 +15,7 @@ using nlohmann::json;
 /// What is kept, by machine and kind. Empty where the file is absent or is not ours.
 json readKept(const fs::path &file) {
   std::ifstream stream(file);
-  json kept = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  json kept = parseJson(std::string(std::istreambuf_iterator<char>(stream), {}));
   return kept.is_object() ? kept : json::object();
 }
 
@@ -157,7 +158,7 @@ void HostLimits::keep(LimitKind kind, int measurements) {
                              {"measurements", kept.measurements + measurements}};
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  std::string text = all.dump(1) + "\n";
+  std::string text = writeJson(all, 1) + "\n";
   (void)writeFileAtomically(file.string(), std::as_bytes(std::span(text)));
 }
 
