@@ -271,11 +271,18 @@ private:
       const int column = walk.column(half);
       from[half] = rhs.row(column) + at * P::bits / 8;
       // A scale is waited for a step, not as long as memory takes.
-      constexpr int kLine = 128 / sizeof(typename P::ScaleElement);
-      if (warp_index() % Walk::kShares.splits == 0)
-        for (int i = lane_index() % 4 * kLine; i < P::k / P::group; i += 4 * kLine)
-          prefetch_line(rhs.scales + rhs.first_group(column) + i);
+      if (warp_index() % Walk::kShares.splits == 0) {
+        prefetch(rhs.scales + rhs.first_group(column));
+        if constexpr (P::hasMinima)
+          prefetch(rhs.minima + rhs.first_group(column));
+      }
     }
+  }
+  /// The lines of a row's groups, by the four lanes of the row.
+  template <class T> static SINTER_DEVICE void prefetch(const T *row) {
+    constexpr int kLine = 128 / sizeof(T);
+    for (int i = lane_index() % 4 * kLine; i < P::k / P::group; i += 4 * kLine)
+      prefetch_line(row + i);
   }
 
   const IntegerOperands<P> &rhs;

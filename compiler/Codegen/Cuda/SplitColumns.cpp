@@ -73,15 +73,10 @@ public:
   }
 
   void run(int64_t parts) {
-    OpBuilder builder = OpBuilder::atBlockBegin(itemLoop.getBody());
+    OpBuilder builder(itemLoop);
     Location loc = itemLoop.getLoc();
     AffineExpr dim = builder.getAffineDimExpr(0);
-    Value number = itemLoop.getInductionVar();
-    Value item = emitAffine(builder, loc, dim.floorDiv(parts), number),
-          part = emitAffine(builder, loc, dim % parts, number);
-    number.replaceUsesWithIf(item, [&](OpOperand &use) {
-      return use.getOwner() != item.getDefiningOp() && use.getOwner() != part.getDefiningOp();
-    });
+    Value part = divideItems(builder, itemLoop, parts);
     storeOnce(builder, part);
     for (scf::ForOp loop : loops) {
       LoopRange range = *getRange(loop);

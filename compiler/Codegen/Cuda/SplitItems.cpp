@@ -47,7 +47,7 @@ public:
 
   void run() {
     int64_t parts = getParts();
-    OpBuilder builder = OpBuilder::atBlockBegin(itemLoop.getBody());
+    OpBuilder builder(itemLoop);
     Location loc = itemLoop.getLoc();
     auto apply = [&](AffineExpr expr, Value value) {
       return emitAffine(builder, loc, expr, value);
@@ -56,11 +56,7 @@ public:
       return arith::ConstantIndexOp::create(builder, loc, value);
     };
     AffineExpr dim = builder.getAffineDimExpr(0);
-    Value number = itemLoop.getInductionVar();
-    Value item = apply(dim.floorDiv(parts), number), part = apply(dim % parts, number);
-    number.replaceUsesWithIf(item, [&](OpOperand &use) {
-      return use.getOwner() != item.getDefiningOp() && use.getOwner() != part.getDefiningOp();
-    });
+    Value part = divideItems(builder, itemLoop, parts);
     int64_t first = 0;
     for (scf::ForOp loop : loops) {
       LoopRange range = *getRange(loop);

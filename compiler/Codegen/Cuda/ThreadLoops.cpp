@@ -1,5 +1,6 @@
 #include "compiler/Codegen/Cuda/ThreadLoops.h"
 #include "compiler/Codegen/Cuda/Kernels.h"
+#include "compiler/Codegen/Cuda/SpreadLoop.h"
 #include "compiler/Codegen/Loops/LoopStride.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +31,19 @@ SmallVector<ItemKernel> sinter::findItemKernels(ModuleOp module, ModuleOp code) 
       found.push_back({kernel, itemLoop, tensors, items});
     }
   return found;
+}
+
+Value sinter::divideItems(OpBuilder &builder, scf::ForOp itemLoop, int64_t parts) {
+  builder.setInsertionPointToStart(itemLoop.getBody());
+  Location loc = itemLoop.getLoc();
+  AffineExpr dim = builder.getAffineDimExpr(0);
+  Value number = itemLoop.getInductionVar();
+  Value item = emitAffine(builder, loc, dim.floorDiv(parts), number),
+        part = emitAffine(builder, loc, dim % parts, number);
+  number.replaceUsesWithIf(item, [&](OpOperand &use) {
+    return use.getOwner() != item.getDefiningOp() && use.getOwner() != part.getDefiningOp();
+  });
+  return part;
 }
 
 std::optional<LoopRange> sinter::getRange(scf::ForOp loop) {

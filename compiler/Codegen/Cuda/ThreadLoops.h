@@ -28,6 +28,10 @@ struct ItemKernel {
 /// The kernels of `code`, the module of loop kernels inside `module`, that have such a loop.
 llvm::SmallVector<ItemKernel> findItemKernels(mlir::ModuleOp module, mlir::ModuleOp code);
 
+/// Makes `parts` items of each work item: what uses its number uses it divided by them. Returns
+/// which part an item is, and builds behind that.
+mlir::Value divideItems(mlir::OpBuilder &builder, mlir::scf::ForOp itemLoop, int64_t parts);
+
 /// The constant range of a loop with step 1, or nothing.
 struct LoopRange {
   int64_t lower = 0, upper = 0;
