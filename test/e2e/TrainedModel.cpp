@@ -3,9 +3,11 @@
 #include "test/e2e/KeptWeights.h"
 #include "test/support/TestCache.h"
 #include "gtest/gtest.h"
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 namespace sinter::test {
 
@@ -51,12 +53,27 @@ struct TrainedModel::Impl {
   ModelSpec spec;
   std::unique_ptr<runtime::WeightSource> weights; ///< or null
   nlohmann::json reference;
+  std::vector<int32_t> text; ///< instead of the reference's tokens, unless it is empty
 };
 
 TrainedModel::TrainedModel(const std::string &name) : impl(std::make_unique<Impl>(name)) {}
 TrainedModel::TrainedModel(const std::string &name, const OtherSizes &sizes)
     : impl(std::make_unique<Impl>(name, sizes)) {}
 TrainedModel::~TrainedModel() = default;
+
+void TrainedModel::readRandomText(uint64_t count) {
+  std::minstd_rand random(1);
+  std::vector<std::array<int32_t, 3>> followers(impl->spec.vocabSize);
+  for (auto &each : followers)
+    for (int32_t &token : each)
+      token = static_cast<int32_t>(random() % followers.size());
+  int32_t token = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    impl->text.push_back(token);
+    uint64_t chance = random() % 8;
+    token = followers[token][chance < 5 ? 0 : chance < 7 ? 1 : 2];
+  }
+}
 
 CompileOptions TrainedModel::options() const {
   CompileOptions result;
@@ -100,10 +117,10 @@ runtime::TrainOptions TrainedModel::trainOptions(unsigned threads, double learni
 runtime::TokenStream TrainedModel::tokens() const {
   std::vector<runtime::TokenFile> files;
   auto width = runtime::TokenWidth::Two;
-  std::vector<int32_t> ids;
-  if (impl->reference.contains("tokens"))
+  std::vector<int32_t> ids = impl->text;
+  if (ids.empty() && impl->reference.contains("tokens"))
     ids = impl->reference["tokens"].get<std::vector<int32_t>>();
-  else
+  else if (ids.empty())
     for (int64_t i = 0, count = kSteps * kBatch * (kSequence + 1); i < count; ++i)
       ids.push_back(static_cast<int32_t>(i * i % impl->spec.vocabSize));
   files.push_back(valueOf(runtime::TokenFile::fromMemory("tokens", packTokens(ids, width), width,

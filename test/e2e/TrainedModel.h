@@ -34,6 +34,10 @@ public:
   TrainedModel(const std::string &name, const OtherSizes &sizes);
   ~TrainedModel();
 
+  /// Has it train on so many tokens, each one of three that may follow the last, instead of the
+  /// reference's few.
+  void readRandomText(uint64_t count);
+
   /// Options for a step of the reference's sizes.
   CompileOptions options() const;
 
