@@ -4,16 +4,20 @@
 // of some microseconds each, so a launch must cost next to nothing:
 //
 //   - The caller works too; only size() - 1 threads are ours.
-//   - One atomic counter holds how many chunks of the current launch are unclaimed. Taking one is
-//     one fetch_sub. Whoever gets a positive count owns a chunk, and as long as he has not reported
-//     it done the launch cannot end; so the launch's description may be read after the claim,
-//     without a lock, even by a thread that slept through ten launches before this one.
-//   - An idle worker watches that counter for some 50 us before it parks. Back-to-back launches
+//   - The chunks of a launch are divided into ranges, one a thread (of many threads, neighbours
+//     share one), and an atomic counter holds how many of a range are unclaimed. Taking one is one
+//     fetch_sub. Whoever gets a positive count owns a chunk, and as long as he has not reported it
+//     done the launch cannot end; so the launch's description may be read after the claim, without
+//     a lock, even by a thread that slept through ten launches before this one.
+//   - A thread takes the chunks of its own range first, then what others have left of theirs. So in
+//     launch after launch it meets the same part of a tensor, which its caches hold: what it wrote
+//     in the launch before, weights that it read in the step before.
+//   - An idle worker watches its counter for some 50 us before it parks. Back-to-back launches
 //     find it awake; a process that waits for its user burns no processor.
 //   - A launch of one chunk, and a launch made from inside a launch, runs in place.
 //
-// Chunks go to whoever is free, so items must not depend on which thread runs them; then results
-// do not depend on the number of threads.
+// Any thread may run any chunk, so items must not depend on which one does; then results do not
+// depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -71,10 +75,10 @@ private:
   using Body = void (*)(void *, uint64_t, uint64_t);
 
   void launch(uint64_t grid, uint64_t chunk, Body body, void *callable);
-  void work(unsigned index);
-  void drain();
+  void work(unsigned index, unsigned home);
+  void drain(unsigned home);
 
-  // Written by the caller before it publishes `unclaimed`, read after a claim.
+  // Written by the caller before it publishes the ranges, read after a claim.
   struct Job {
     Body body = nullptr;
     void *callable = nullptr;
@@ -82,7 +86,20 @@ private:
     uint64_t chunk = 0;
     int64_t chunks = 0;
   } job;
-  alignas(64) std::atomic<int64_t> unclaimed{0};
+  struct alignas(64) Range {
+    std::atomic<int64_t> unclaimed{0};
+  };
+
+  /// The first chunk of a range of the current launch. Of fewer chunks than ranges the caller's has
+  /// one, as that thread is awake.
+  int64_t firstChunk(unsigned range) const {
+    return (range * job.chunks + rangeCount - 1) / rangeCount;
+  }
+
+  // Who finds his own range empty looks at all others, which must not take long.
+  static constexpr unsigned mostRanges = 16;
+  Range ranges[mostRanges];
+  unsigned rangeCount = 1;
   alignas(64) std::atomic<int64_t> unfinished{0};
   alignas(64) std::atomic<bool> busy{false};
   alignas(64) std::atomic<uint32_t> parked{0};

@@ -20,9 +20,9 @@ typedef int8_t Bytes __attribute__((vector_size(64)));
 typedef uint16_t Halves __attribute__((vector_size(32)));
 constexpr uint64_t lanes = 16;
 
-// Rows of a panel that a task packs: enough that a transposed source is read in long pieces, few
-// enough that every core has some.
-constexpr uint64_t rowsOfTask = 512;
+// Rows of a panel that a task packs at most, of a source that is read row by row and of one that is
+// transposed: few enough that every core has some, of the latter enough that pieces are long.
+constexpr uint64_t rowsOfTask = 128, transposedRowsOfTask = 512;
 // Columns that it packs, of one panel or several: lines that are next to each other in the source's
 // rows are read together.
 constexpr uint64_t columnsOfTask = 64;
@@ -484,12 +484,16 @@ void packIntegers(const PackedRhs &layout, const ByteColumns &columns, uint64_t 
 
 void pack(ThreadPool &pool, const PackedRhs &layout, std::span<const PackSource> sources,
           void *out) {
-  uint64_t rows = layout.endsWithSums() ? layout.k : rowsOfTask;
+  bool transposed = sources.front().transposed;
+  uint64_t rows = layout.endsWithSums() ? layout.k : transposed ? transposedRowsOfTask : rowsOfTask;
   uint64_t blocks = (layout.k + rows - 1) / rows;
   uint64_t panels = columnsOfTask / layout.width;
-  pool.run((layout.count() + panels - 1) / panels * blocks, 1, [&](uint64_t begin, uint64_t end) {
+  uint64_t groups = (layout.count() + panels - 1) / panels;
+  // In the order of the source's rows: a thread reads those that it wrote (ThreadPool.h).
+  pool.run(groups * blocks, 1, [&](uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
-      uint64_t first = i / blocks * panels, row = i % blocks * rows;
+      uint64_t first = (transposed ? i / blocks : i % groups) * panels;
+      uint64_t row = (transposed ? i % blocks : i / groups) * rows;
       uint64_t last = std::min(first + panels, layout.count());
       uint64_t rowEnd = std::min(row + rows, layout.k);
       if (!layout.isInteger())
