@@ -143,7 +143,7 @@ static Expected<void> checkGroups(const Model &model, const RunOptions &options)
     std::vector<const LinearSpec *> linears = layer.getLinears();
     if (layer.experts)
       for (const ExpertsSpec::Expert &expert : layer.experts->experts)
-        linears.insert(linears.end(), {&expert.gate, &expert.up, &expert.down});
+        std::ranges::copy(expert.getLinears(), std::back_inserter(linears));
     for (const LinearSpec *linear : linears) {
       if (model.weights && model.weights->find(linear->weight.tensor)->integers)
         continue;
@@ -174,7 +174,7 @@ static std::set<std::string> listExperts(const ModelSpec &spec) {
   for (const LayerSpec &layer : spec.layers)
     if (layer.experts)
       for (const ExpertsSpec::Expert &expert : layer.experts->experts)
-        for (const LinearSpec *linear : {&expert.gate, &expert.up, &expert.down})
+        for (const LinearSpec *linear : expert.getLinears())
           tensors.insert(linear->weight.tensor);
   return tensors;
 }

@@ -61,6 +61,11 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
       const std::optional<LinearSpec> &down = block.latent->queryDown;
       addGroup({down ? &*down : &block.query, &block.latent->down});
       addGroup({&block.query});
+    } else if (block.linear) {
+      addGroup({&block.linear->query, &block.linear->key, &block.linear->value,
+                &block.linear->gate});
+    } else if (block.stateSpace) {
+      addGroup({&block.stateSpace->gate}); // one tensor with all else
     } else {
       addGroup({&block.query, &block.key, &block.value});
     }
@@ -77,7 +82,7 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
     std::vector<const LinearSpec *> ofExperts;
     if (block.experts)
       for (const ExpertsSpec::Expert &expert : block.experts->experts)
-        ofExperts.insert(ofExperts.end(), {&expert.gate, &expert.up, &expert.down});
+        std::ranges::copy(expert.getLinears(), std::back_inserter(ofExperts));
     addGroup(ofExperts);
     blocks.push_back(std::move(groups));
   }

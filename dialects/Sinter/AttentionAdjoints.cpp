@@ -45,7 +45,8 @@ void LinearAttentionOp::buildAdjoint(Adjoint &adjoint) {
   auto grad = LinearAttentionGradOp::create(adjoint.getBuilder(), adjoint.getLoc(), types[0],
                                             types[1], types[2], types[3], types[4], getQuery(),
                                             getKey(), getValue(), getDecay(), getBeta(),
-                                            adjoint.getGradient(getResult()), getScaleAttr());
+                                            adjoint.getGradient(getResult()), getScaleAttr(),
+                                            getAdditiveAttr());
   for (auto [operand, gradient] : llvm::zip_equal(operands, grad.getResults()))
     adjoint.add(operand, gradient);
 }

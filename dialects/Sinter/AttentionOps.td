@@ -102,7 +102,7 @@ def AttentionGradOp : Sinter_ReferenceOp<"attention_grad", [Sinter_PlacedShardab
 def LinearAttentionOp : Sinter_ReferenceOp<"linear_attention", [Sinter_Shardable,
     DeclareOpInterfaceMethods<DifferentiableOpInterface, ["hasAdjoint"]>,
     DeclareOpInterfaceMethods<InPlaceOpInterface>, AttrSizedOperandSegments]> {
-  let summary = "a state that decays and takes in keys and values by the gated delta rule, read by queries";
+  let summary = "a state that decays and takes in keys and values, read by queries";
   let description = [{
     Yang et al., "Gated Delta Networks", 2025, equation 10. Each of `h` value heads has a matrix `S`,
     `[dk, dv]`, and reads the queries and keys of head `i / (h / g)` of `g`. Token after token,
@@ -113,6 +113,10 @@ def LinearAttentionOp : Sinter_ReferenceOp<"linear_attention", [Sinter_Shardable
     ```
     What `S` says of a key is moved towards its value by `beta`. Queries and keys come as they are to
     be used: who wants them normalized does that before.
+
+    If `additive`, `S` is not asked of the key: `S <- S + k (beta v)^T`. That is the state space of
+    Mamba-2 (Dao and Gu, "Transformers are SSMs", 2024, equation 2), whose C, B and x are query, key
+    and value, with a step size `beta` and `decay = A beta`.
 
     `S` begins as zeros, or, of a chunk that follows others, as `state[b]` where `start[b]` is not 0;
     what is in `state[b]` does not matter otherwise. The first `count[b]` tokens are taken in, all
@@ -132,7 +136,7 @@ def LinearAttentionOp : Sinter_ReferenceOp<"linear_attention", [Sinter_Shardable
                        Sinter_FloatTensor:$decay, Sinter_FloatTensor:$beta,
                        Optional<StaticShapeTensorOf<[F32, F64]>>:$state,
                        Optional<Sinter_IndexTensor>:$start, Optional<Sinter_IndexTensor>:$count,
-                       F64Attr:$scale);
+                       F64Attr:$scale, UnitAttr:$additive);
   let results = (outs Sinter_FloatTensor:$result,
                       Optional<StaticShapeTensorOf<[F32, F64]>>:$next);
   let hasVerifier = 1;
@@ -154,7 +158,8 @@ def LinearAttentionGradOp : Sinter_ReferenceOp<"linear_attention_grad", [Sinter_
     ```
     No sum has both a state and a gradient of one, so that none is kept for later. The last line is
     `a (sum(G * S') - p . dv)`, as a factor to all decays up to a token is one to all that its
-    query and its key read, and the inverse of one to what its key brings in.
+    query and its key read, and the inverse of one to what its key brings in. If `additive`, `p` is
+    zeros, and neither `dk` nor `G` has a part with `dv`.
 
     Gradients of a key head are sums over the value heads that read it.
 
@@ -168,7 +173,8 @@ def LinearAttentionGradOp : Sinter_ReferenceOp<"linear_attention_grad", [Sinter_
   }];
   let arguments = (ins Sinter_FloatTensor:$query, Sinter_FloatTensor:$key,
                        Sinter_FloatTensor:$value, Sinter_FloatTensor:$decay,
-                       Sinter_FloatTensor:$beta, Sinter_FloatTensor:$gradient, F64Attr:$scale);
+                       Sinter_FloatTensor:$beta, Sinter_FloatTensor:$gradient, F64Attr:$scale,
+                       UnitAttr:$additive);
   let results = (outs Sinter_FloatTensor:$query_gradient, Sinter_FloatTensor:$key_gradient,
                       Sinter_FloatTensor:$value_gradient, Sinter_FloatTensor:$decay_gradient,
                       Sinter_FloatTensor:$beta_gradient);

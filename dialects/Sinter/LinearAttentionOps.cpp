@@ -4,11 +4,11 @@
 using namespace mlir;
 using namespace sinter;
 
-// A head's state decays, is multiplied by the key, takes in a product and is multiplied by the
-// query, for each token.
+// A head's state decays, is multiplied by the key unless it only adds, takes in a product and is
+// multiplied by the query, for each token.
 int64_t LinearAttentionOp::getFlops() {
   ArrayRef<int64_t> v = getValue().getType().getShape();
-  return 7 * v[0] * v[1] * v[2] * v[3] * getKey().getType().getDimSize(3);
+  return (getAdditive() ? 5 : 7) * v[0] * v[1] * v[2] * v[3] * getKey().getType().getDimSize(3);
 }
 
 FusionRole LinearAttentionOp::getFusionRole() { return FusionRole::Opaque; }
@@ -80,7 +80,7 @@ SmallVector<ReferenceTensor> LinearAttentionOp::evaluate(ArrayRef<ReferenceTenso
           element *= factor;
         for (int64_t j = 0; j < width; ++j) {
           double said = 0, read = 0;
-          for (int64_t i = 0; i < depth; ++i)
+          for (int64_t i = 0; i < depth && !getAdditive(); ++i)
             said += state[i * width + j] * k.at({b, t, h / group, i});
           double step = beta.at({b, t, h}) * (v.at({b, t, h, j}) - said);
           for (int64_t i = 0; i < depth; ++i) {
@@ -108,10 +108,12 @@ SmallVector<ReferenceTensor> LinearAttentionOp::evaluate(ArrayRef<ReferenceTenso
 //===----------------------------------------------------------------------===//
 
 // The state of a head is advanced twice, with a sum over its rows each time, and two over its
-// columns the second time; its gradient takes in a product, decays, and has one of each.
+// columns the second time; its gradient takes in a product, decays, and has one of each. A state
+// that only adds is advanced once, with a sum over rows and one over columns, its gradient takes in
+// one product.
 int64_t LinearAttentionGradOp::getFlops() {
   ArrayRef<int64_t> v = getValue().getType().getShape();
-  return 25 * v[0] * v[1] * v[2] * v[3] * getKey().getType().getDimSize(3);
+  return (getAdditive() ? 14 : 25) * v[0] * v[1] * v[2] * v[3] * getKey().getType().getDimSize(3);
 }
 
 FusionRole LinearAttentionGradOp::getFusionRole() { return FusionRole::Opaque; }
@@ -147,7 +149,7 @@ SmallVector<ReferenceTensor> LinearAttentionGradOp::evaluate(ArrayRef<ReferenceT
         double factor = std::exp(decay.at({b, t, h}));
         for (int64_t j = 0; j < width; ++j) {
           double said = 0;
-          for (int64_t i = 0; i < depth; ++i)
+          for (int64_t i = 0; i < depth && !getAdditive(); ++i)
             said += before[i * width + j] * k.at({b, t, g, i});
           misses[t * width + j] = v.at({b, t, h, j}) - factor * said;
           steps[t * width + j] = beta.at({b, t, h}) * misses[t * width + j];
@@ -172,12 +174,14 @@ SmallVector<ReferenceTensor> LinearAttentionGradOp::evaluate(ArrayRef<ReferenceT
           results[2].at({b, t, h, j}) = ofValue;
           results[4].at({b, t, h}) += misses[t * width + j] * ofStep;
           later += result * ofResult - v.at({b, t, h, j}) * ofValue;
+          // Of what the state said of the key.
+          double ofSaid = getAdditive() ? 0 : ofValue;
           for (int64_t i = 0; i < depth; ++i) {
             double &each = ofState[i * width + j];
             results[0].at({b, t, g, i}) += scale * behind[i * width + j] * ofResult;
             results[1].at({b, t, g, i}) +=
-                each * steps[t * width + j] - factor * before[i * width + j] * ofValue;
-            each = factor * (each - k.at({b, t, g, i}) * ofValue);
+                each * steps[t * width + j] - factor * before[i * width + j] * ofSaid;
+            each = factor * (each - k.at({b, t, g, i}) * ofSaid);
           }
         }
         results[3].at({b, t, h}) = later;

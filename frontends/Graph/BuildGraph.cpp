@@ -303,6 +303,12 @@ private:
     return buildAttentionOutput(mixed, layer);
   }
 
+  Value buildStateSpace(Value x, const LayerSpec &layer, size_t index) {
+    addGram(x, layer.stateSpace->gate);
+    Value mixed = sinter::buildStateSpace(*this, x, layer, index, {start, count, first});
+    return buildAttentionOutput(mixed, layer);
+  }
+
   Value buildConvolutionMixer(Value x, const LayerSpec &layer, size_t index) {
     addGram(x, layer.convolution->input);
     return buildAttentionOutput(
@@ -521,6 +527,7 @@ private:
   Value buildBlocks(Value hidden, const LayerSpec &layer, size_t index) {
     Value normal = buildNorm(hidden, layer.attentionNorm, layer);
     Value mixed = layer.linear        ? buildLinearAttention(normal, layer, index)
+                  : layer.stateSpace  ? buildStateSpace(normal, layer, index)
                   : layer.convolution ? buildConvolutionMixer(normal, layer, index)
                   : layer.latent      ? buildLatentAttention(normal, layer, index)
                                       : buildAttention(normal, layer, index);
@@ -530,6 +537,8 @@ private:
       return addScaled(addScaled(hidden, mixed), output);
     }
     hidden = buildResidual(hidden, mixed, layer.attentionPostNorm, layer);
+    if (layer.endsWithMixer)
+      return hidden;
     Value output = buildFeedForward(buildNorm(hidden, layer.mlpNorm, layer), hidden, layer);
     return buildResidual(hidden, output, layer.mlpPostNorm, layer);
   }

@@ -29,11 +29,10 @@ public:
       sent = graph.mul(sent, graph.broadcast(sort(weights), shape, {0}));
       weights = graph.splat(cast<RankedTensorType>(weights.getType()).getShape(), 1);
     }
-    auto [gate, up] = buildGateAndUp(sent);
     SmallVector<const LinearSpec *> downs;
     for (const ExpertsSpec::Expert &expert : experts.experts)
       downs.push_back(&expert.down);
-    return graph.combine(buildProduct(parts.buildGated(gate, up), downs), route, weights);
+    return graph.combine(buildProduct(buildInner(sent), downs), route, weights);
   }
 
 private:
@@ -56,6 +55,18 @@ private:
     int64_t assignments = cast<RankedTensorType>(choices.getType()).getNumElements();
     Value sorted = graph.embedding(graph.reshape(choices, {assignments, 1}), route.getOrder());
     return graph.reshape(sorted, {assignments});
+  }
+
+  /// What experts make of rows before their last product, [assignments, expert size].
+  Value buildInner(Value rows) {
+    if (experts.experts.front().gate.out != 0) {
+      auto [gate, up] = buildGateAndUp(rows);
+      return parts.buildGated(gate, up);
+    }
+    SmallVector<const LinearSpec *> ups;
+    for (const ExpertsSpec::Expert &expert : experts.experts)
+      ups.push_back(&expert.up);
+    return parts.buildActivation(buildProduct(rows, ups));
   }
 
   /// Both products of rows, each [assignments, expert size].

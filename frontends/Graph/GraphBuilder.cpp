@@ -357,11 +357,12 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value start,
 
 LinearAttentionOp GraphBuilder::linearAttention(Value query, Value key, Value value, Value decay,
                                                 Value beta, double scale, Value state, Value start,
-                                                Value count) {
+                                                Value count, bool additive) {
   Type next = state ? state.getType() : Type();
   return LinearAttentionOp::create(builder, location, value.getType(), next, query, key, value,
                                    decay, beta, state, start, count,
-                                   builder.getF64FloatAttr(scale));
+                                   builder.getF64FloatAttr(scale),
+                                   additive ? builder.getUnitAttr() : UnitAttr());
 }
 
 Value GraphBuilder::linearCrossEntropy(Value hidden, Value weight, Value targets,

@@ -156,7 +156,8 @@ public:
   /// @param state, start, count null where sequences are whole (LinearAttentionOp)
   LinearAttentionOp linearAttention(mlir::Value query, mlir::Value key, mlir::Value value,
                                     mlir::Value decay, mlir::Value beta, double scale,
-                                    mlir::Value state, mlir::Value start, mlir::Value count);
+                                    mlir::Value state, mlir::Value start, mlir::Value count,
+                                    bool additive = false);
 
   /// What a cross-entropy does beyond -log softmax(hidden . weight)[target].
   struct CrossEntropy {

@@ -75,6 +75,19 @@ void addLinearAttention(ParameterList &list, const ModelSpec &spec,
   list.add(linear.norm.weight, {linear.norm.size}, {1, 0});
 }
 
+void addStateSpace(ParameterList &list, const ModelSpec &spec, const StateSpaceSpec &space) {
+  for (const LinearSpec *part : {&space.gate, &space.value, &space.key, &space.query, &space.step})
+    list.addLinear(*part);
+  int64_t channels = space.value.out + space.key.out + space.query.out;
+  list.add(space.convolution, {channels, 1, spec.convolutionWidth}, {0, spec.initializerRange});
+  if (!space.convolutionBias.empty())
+    list.add(space.convolutionBias, {channels}, {});
+  list.add(space.logDecay, {spec.linearValueHeads}, {});
+  for (const std::string &name : {space.stepBias, space.skip})
+    list.add(name, {spec.linearValueHeads}, {1, 0});
+  list.add(space.norm.weight, {space.norm.size}, {1, 0});
+}
+
 void addConvolution(ParameterList &list, const ModelSpec &spec,
                     const ConvolutionSpec &convolution) {
   for (const LinearSpec *part : {&convolution.input, &convolution.gate, &convolution.value})
@@ -105,6 +118,8 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
     list.addNorm(layer.attentionNorm);
     if (layer.linear) {
       addLinearAttention(list, *this, *layer.linear);
+    } else if (layer.stateSpace) {
+      addStateSpace(list, *this, *layer.stateSpace);
     } else if (layer.convolution) {
       addConvolution(list, *this, *layer.convolution);
     } else if (layer.latent) {
@@ -189,6 +204,12 @@ int64_t ModelSpec::getParameterCount() const {
   return static_cast<int64_t>(countElements(getParameters()));
 }
 
+std::vector<const LinearSpec *> ExpertsSpec::Expert::getLinears() const {
+  if (gate.out == 0)
+    return {&up, &down};
+  return {&gate, &up, &down};
+}
+
 std::vector<const LinearSpec *> LayerSpec::getLinears() const {
   std::vector<const LinearSpec *> linears;
   auto add = [&](const LinearSpec &linear) {
@@ -201,6 +222,10 @@ std::vector<const LinearSpec *> LayerSpec::getLinears() const {
   if (linear)
     for (const LinearSpec *part : {&linear->query, &linear->key, &linear->value, &linear->gate,
                                    &linear->beta, &linear->decay})
+      add(*part);
+  if (stateSpace)
+    for (const LinearSpec *part : {&stateSpace->gate, &stateSpace->value, &stateSpace->key,
+                                   &stateSpace->query, &stateSpace->step})
       add(*part);
   if (convolution)
     for (const LinearSpec *part : {&convolution->input, &convolution->gate, &convolution->value})
@@ -239,7 +264,7 @@ bool ModelSpec::hasExperts() const {
 
 bool ModelSpec::hasLinearAttention() const {
   return std::any_of(layers.begin(), layers.end(),
-                     [](const LayerSpec &layer) { return layer.linear.has_value(); });
+                     [](const LayerSpec &layer) { return layer.linear || layer.stateSpace; });
 }
 
 bool ModelSpec::hasSlidingWindow() const {

@@ -35,6 +35,7 @@
 #include "frontends/Spec/Rotary.h"
 #include "runtime/Base/Error.h"
 #include "runtime/Base/Initializer.h"
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -50,7 +51,7 @@ enum class NormKind { LayerNorm, RmsNorm };
 enum class NormPlace { Pre, Output, PrePost, Post };
 enum class PositionKind { None, Learned, Rotary, Alibi };
 /// What lets a layer's tokens see others.
-enum class MixerKind { Attention, LinearAttention, Convolution };
+enum class MixerKind { Attention, LinearAttention, StateSpace, Convolution };
 
 /// Where the rows of a logical weight [out, in] (or of a bias [out]) lie in a checkpoint tensor.
 /// The tensor's output dimension, of `tensorOut` entries, may be shared by several weights: entry
@@ -115,7 +116,10 @@ struct RoutingSpec {
 /// A layer's experts, of which each token goes through a few.
 struct ExpertsSpec {
   struct Expert {
-    LinearSpec gate, up, down;
+    LinearSpec gate, up, down; ///< `gate` is empty where the model's MLPs have none
+
+    /// Those that there are.
+    std::vector<const LinearSpec *> getLinears() const;
   };
   LinearSpec router; ///< a number an expert
   /// The tensor where RoutingSpec has one, which is not trained: [experts], or [1, experts].
@@ -186,6 +190,21 @@ struct LinearAttentionSpec {
   NormSpec norm; ///< of a value head; its factor is the weight, whatever the model's others are
 };
 
+/// A state space (Mamba-2: Dao and Gu, "Transformers are SSMs", 2024). A layer has heads of values
+/// and, as many or a part of them, groups that share keys (B in the paper) and queries (C):
+///
+///   v, k, q = silu(convolution(value(x), key(x), query(x)))           each channel by itself
+///   step    = softplus(step(x) + stepBias), within the model's limits, a number a head
+///   y       = linear_attention(q, k, v, -exp(logDecay) step, step)    which only adds
+///   mixed   = norm((y + skip v) * silu(gate(x)))                      of each group's values
+struct StateSpaceSpec {
+  LinearSpec gate, value, key, query, step;
+  /// Tensors: [channels, 1, width] and [channels], or empty, of value's, key's and query's
+  /// channels; numbers of each head.
+  std::string convolution, convolutionBias, logDecay, stepBias, skip;
+  NormSpec norm; ///< of all values
+};
+
 /// A short convolution between two gates (LFM2: Liquid AI, "LFM2 Technical Report", 2025):
 ///
 ///   y = output(gate(x)) * convolution(input(x) * value(x)))         each channel by itself
@@ -226,6 +245,7 @@ struct LayerSpec {
   std::optional<LatentAttentionSpec> latent;  ///< in place of key and value
   MixerKind mixer = MixerKind::Attention;     ///< in place of query, key and value ...
   std::optional<LinearAttentionSpec> linear;  ///< ... linear attention
+  std::optional<StateSpaceSpec> stateSpace;   ///< ... a state space
   std::optional<ConvolutionSpec> convolution; ///< ... or a convolution
   std::optional<LinearSpec> attentionGate;    ///< what heads give is scaled by its sigmoid
   /// Norms before positions, of the model's headNormKind: over each head, or over all of them where
@@ -237,15 +257,17 @@ struct LayerSpec {
   std::optional<LinearSpec> gate; ///< mlp(x) = down(activation(gate(x)) * up(x)), or
   LinearSpec up, down;            ///< mlp(x) = down(activation(up(x)))
   std::optional<XieluSpec> xielu; ///< of the activation, where it is that
+  bool endsWithMixer = false;     ///< has neither an MLP nor experts
   bool isSparse = false;          ///< has experts; gate, up and down are the shared one's, if any
   std::optional<ExpertsSpec> experts;
   std::optional<LayerInputSpec> input;
   std::string scale; ///< the tensor [1] by which all is multiplied, which is not trained, or empty
 
   bool isLinear() const { return mixer == MixerKind::LinearAttention; }
+  bool isStateSpace() const { return mixer == MixerKind::StateSpace; }
   bool isConvolution() const { return mixer == MixerKind::Convolution; }
 
-  /// Whether there are gate, up and down: layers with experts may have none beside them.
+  /// Whether there are up and down: layers with experts may have none beside them.
   bool hasMlp() const { return up.out != 0; }
 
   /// What every token goes through: all but experts, in the order of use.
@@ -275,10 +297,13 @@ struct ModelSpec {
   int64_t latentSize = 0, rotarySize = 0, valueSize = 0;
   int64_t queryLatentSize = 0; ///< 0: queries are products of x
   double latentNormEps = 1e-6; ///< of the norms of latent vectors
-  /// Linear attention: heads, their widths, and the tokens that a convolution sees.
+  /// Linear attention and state spaces: heads, of keys and queries (groups) and of values, their
+  /// widths, and the tokens that a convolution sees.
   int64_t linearKeyHeads = 0, linearValueHeads = 0, linearKeySize = 0, linearValueSize = 0;
   int64_t convolutionWidth = 0; ///< ... or a convolution that is the mixer
-  bool convolutionBias = false; ///< of the latter, and of its products
+  bool convolutionBias = false; ///< of the latter, and of its products, and of state spaces
+  bool stateSpaceBias = false;  ///< of state spaces' products
+  double leastStep = 0, mostStep = HUGE_VAL; ///< of state spaces
   /// Of Qwen3-Next: Q, K and V are one tensor and the gate another, all heads of each together.
   bool splitsProjections = false;
   bool gatesHeads = false; ///< layers of the spec's own form have an attentionGate
@@ -379,7 +404,7 @@ struct ModelSpec {
   /// True where any layer has experts.
   bool hasExperts() const;
 
-  /// True where any layer has linear attention.
+  /// True where any layer has linear attention or a state space.
   bool hasLinearAttention() const;
 
   /// True where any layer sees less than everything before it.

@@ -65,6 +65,30 @@ std::string joined(const std::vector<std::string> &words) {
   return text;
 }
 
+/// The object of a config.json. Python writes numbers without a limit as Infinity, which JSON has
+/// not: it becomes a string.
+Json parseConfig(std::string_view text) {
+  Json json = parseJson(text);
+  if (!json.is_discarded())
+    return json;
+  constexpr std::string_view word = "Infinity";
+  std::string quoted;
+  bool inString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!inString && text.substr(i).starts_with(word)) {
+      quoted.append("\"").append(word).append("\"");
+      i += word.size() - 1;
+      continue;
+    }
+    if (text[i] == '"')
+      inString = !inString;
+    quoted += text[i];
+    if (inString && text[i] == '\\' && i + 1 < text.size())
+      quoted += text[++i];
+  }
+  return parseJson(quoted);
+}
+
 /// What a generation_config.json asks for that changes even a greedy text, and what asks for
 /// nothing.
 const std::pair<const char *, Json> kLogitsChanges[] = {{"repetition_penalty", 1.0},
@@ -113,7 +137,7 @@ std::vector<std::string> knownModelTypes() {
 
 Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view sourceName) {
   std::string source(sourceName);
-  Json json = parseJson(jsonText);
+  Json json = parseConfig(jsonText);
   if (!json.is_object())
     return fail(source, jsonText.empty() ? "it is empty" : "it is not a JSON object",
                 "download it again");
@@ -144,7 +168,7 @@ Expected<ModelSpec> parseModelSpec(std::string_view jsonText, std::string_view s
 }
 
 std::map<std::string, std::string> listModelKeys(std::string_view jsonText) {
-  Json json = parseJson(jsonText);
+  Json json = parseConfig(jsonText);
   std::map<std::string, std::string> keys = {{"model_type", writeJson(json["model_type"])}};
   ConfigReader config(json, "");
   ModelSpec spec;

@@ -1,4 +1,4 @@
-//===- linear_attention.cuh - The gated delta rule --------------*- C++ -*-===//
+//===- linear_attention.cuh - Linear attention, token by token --*- C++ -*-===//
 //
 // sinter.linear_attention (Yang et al., "Gated Delta Networks", 2025, equation 10), token after
 // token, with the state in registers. Its columns do not meet, so that they are divided among warps
@@ -8,6 +8,8 @@
 //   u = beta (v - exp(decay) p)
 //   S = exp(decay) S + k u^T
 //   result = scale S^T q            the same sums
+//
+// A state that only adds has u = beta v (Dao and Gu, "Transformers are SSMs", 2024, equation 2).
 //
 // The state is read once and written once, by the lanes that have it, so that it may be in one
 // place. A column's sums are in one order, whatever the batch: rows of a lane in four sums, then
@@ -157,7 +159,9 @@ template <class P> struct State {
                           float factor, float beta) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
-      const float step = beta * fma(-factor, dot<P::depth>(key, columns[c]), value[c]);
+      float step = beta * value[c];
+      if constexpr (!P::additive)
+        step = beta * fma(-factor, dot<P::depth>(key, columns[c]), value[c]);
 #pragma unroll
       for (int i = 0; i < kRows; ++i)
         columns[c][i] = fma(key[i], step, factor * columns[c][i]);

@@ -1,4 +1,4 @@
-//===- linear_attention_grad.cuh - The gated delta rule, backwards -*- C++ -*-===//
+//===- linear_attention_grad.cuh - Linear attention, backwards --*- C++ -*-===//
 //
 // sinter.linear_attention_grad, by the formulas of the op, in which no sum has both a state S and a
 // gradient G of one. Given the steps of all tokens, rows of a state do not meet, either, so that of
@@ -10,6 +10,8 @@
 //   2. values: backwards, columns of G     dv = beta G^T k         with G of the op
 //   3. queries: forwards, rows of S        dq = scale S o          e = a S' dv
 //   4. keys: backwards, rows of G          dk = beta G m - e       dbeta = k . G m
+//
+// Of a state that only adds m is v, e is zeros, and G has no part with dv.
 //
 // and y . o - v . dv of the op, whose sum over later tokens a decay's gradient is, is
 // q . dq - k . e - beta dbeta. Sums of the value heads of a key head are in one order; so are those
@@ -216,15 +218,17 @@ SINTER_DEVICE void pass_columns(const Gradients<P> &all, int slot, int head, int
         found = beta * dot<P::depth>(k, state);
 #pragma unroll
         for (int i = 0; i < kElementsOfKey; ++i)
-          state[i] = factor * fma(-found, k[i], state[i]);
+          state[i] = factor * (P::additive ? state[i] : fma(-found, k[i], state[i]));
       } else {
         const auto *slices = reinterpret_cast<const typename P::Value *>(buffer + Tile::kSlices);
-        found =
-            fma(-factor, dot<P::depth>(k, state), to_float(slices[t * Tile::kColumns + vector]));
-        const float step = beta * found;
+        found = to_float(slices[t * Tile::kColumns + vector]);
+        if constexpr (!P::additive) {
+          found = fma(-factor, dot<P::depth>(k, state), found);
+          const float step = beta * found;
 #pragma unroll
-        for (int i = 0; i < kElementsOfKey; ++i)
-          state[i] = fma(k[i], step, factor * state[i]);
+          for (int i = 0; i < kElementsOfKey; ++i)
+            state[i] = fma(k[i], step, factor * state[i]);
+        }
       }
       if (own_lane<P::depth>() == 0 && begin + vector < P::width)
         (IS_BACKWARD ? all.ofValue
@@ -323,11 +327,11 @@ SINTER_DEVICE void pass_rows(const Gradients<P> &all, int slot, int group, int p
           const float missed = dot<P::width>(m, state);
 #pragma unroll
           for (int c = 0; c < kElementsOfValue; ++c)
-            state[c] = factor * fma(-k, v[c], state[c]);
+            state[c] = factor * (P::additive ? state[c] : fma(-k, v[c], state[c]));
           ofKey = fma(beta, missed, ofKey);
           found = k * missed;
         } else {
-          const float known = factor * dot<P::width>(v, state);
+          const float known = P::additive ? 0.0f : factor * dot<P::width>(v, state);
 #pragma unroll
           for (int c = 0; c < kElementsOfValue; ++c)
             state[c] = fma(k * beta, m[c], factor * state[c]);

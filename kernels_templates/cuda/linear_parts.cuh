@@ -10,6 +10,7 @@
 //   slots, tokens, groups, heads     (int) groups divide heads
 //   depth, width                     (int) elements of a key, to 1024, and of a value
 //   scale                            (double)
+//   additive                         (bool) keys and values are added, and not by the delta rule
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -48,9 +48,11 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaLogits, testing::ValuesIn(modelNames()), na
 // Heads of two sizes, keys and values of other layers, inputs of layers, experts beside an MLP.
 INSTANTIATE_TEST_SUITE_P(Layered, CudaLogits, testing::Values("gemma4-small", "gemma4-experts"),
                          nameModelTest);
-// Linear attention in three of four layers, dense or with experts.
+// Linear attention in three of four layers, dense or with experts; state spaces.
 INSTANTIATE_TEST_SUITE_P(Linear, CudaLogits,
-                         testing::Values("qwen3_next", "qwen3_5", "qwen3_5_moe"), nameModelTest);
+                         testing::Values("qwen3_next", "qwen3_5", "qwen3_5_moe", "bamba", "mamba2",
+                                         "nemotron_h-experts", "granitemoehybrid"),
+                         nameModelTest);
 
 // Norms in kernels of their own, which begin one after the other.
 class PlainCudaLogits : public CudaLogits {};

@@ -122,7 +122,7 @@ TEST_P(ExpertsOnRanks, TwoStagesOfTwoInBf16) {
 INSTANTIATE_TEST_SUITE_P(Models, ExpertsOnRanks,
                          testing::Values("mixtral", "granitemoe", "gpt_oss", "gpt_oss-mxfp4",
                                          "qwen2_moe", "deepseek_v2", "sinter-experts",
-                                         "qwen3_next"),
+                                         "qwen3_next", "nemotron_h-experts", "granitemoehybrid"),
                          testName);
 
 class RowsOnRanks : public Ranks {};

@@ -164,7 +164,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::tuple("gpt2", DType::F32), std::tuple("qwen3", DType::F32),
                       std::tuple("olmo3", DType::F32), std::tuple("gemma3", DType::BF16),
                       std::tuple("cohere", DType::F32), std::tuple("qwen3_5", DType::F32),
-                      std::tuple("qwen3_next", DType::BF16)),
+                      std::tuple("qwen3_next", DType::BF16), std::tuple("bamba", DType::F32),
+                      std::tuple("mamba2", DType::F32)),
     testName);
 
 // What an optimizer computes of all of a matrix is not of its parts.

@@ -1,4 +1,4 @@
-// The gated delta rule, beside plain loops in double precision.
+// Linear attention, beside plain loops in double precision.
 #include "test/kernels/KernelCases.h"
 
 #include <algorithm>
@@ -24,6 +24,7 @@ struct Sizes {
 struct Common {
   Sizes sizes;
   std::string element = kF32, gate = kF32;
+  bool additive = false;
 
   Parameters getParameters() const {
     return {{"Query", element},
@@ -37,7 +38,8 @@ struct Common {
             {"heads", std::to_string(sizes.heads)},
             {"depth", std::to_string(sizes.depth)},
             {"width", std::to_string(sizes.width)},
-            {"scale", "0.25"}};
+            {"scale", "0.25"},
+            {"additive", additive ? "true" : "false"}};
   }
 };
 
@@ -46,8 +48,8 @@ struct Rule : Common {
   double tolerance;
 
   Rule(Sizes sizes, bool hasState = true, std::string element = kF32, std::string gate = kF32,
-       double tolerance = 1e-5)
-      : Common{sizes, element, gate}, hasState(hasState), tolerance(tolerance) {}
+       double tolerance = 1e-5, bool additive = false)
+      : Common{sizes, element, gate, additive}, hasState(hasState), tolerance(tolerance) {}
 
   Parameters getParameters() const {
     Parameters parameters = Common::getParameters();
@@ -121,7 +123,7 @@ void attend(const Rule &rule, Operands &all) {
         double factor = std::exp(all.decay.values[gate]);
         for (int j = 0; j < s.width; ++j) {
           double said = 0, read = 0;
-          for (int i = 0; t < count && i < s.depth; ++i)
+          for (int i = 0; !rule.additive && t < count && i < s.depth; ++i)
             said += factor * state[size_t(i) * s.width + j] * all.key.values[row + i];
           double step = all.beta.values[gate] * (all.value.values[gate * s.width + j] - said);
           for (int i = 0; t < count && i < s.depth; ++i) {
@@ -169,7 +171,7 @@ std::vector<std::vector<double>> differentiate(const Gradient &one, const Operan
         for (int j = 0; j < s.width; ++j) {
           const double *before = &states[size * t + j], *k = &all.key.values[row(t)];
           double factor = std::exp(all.decay.values[gate(t)]), said = 0;
-          for (int i = 0; i < s.depth; ++i)
+          for (int i = 0; !one.additive && i < s.depth; ++i)
             said += before[i * s.width] * k[i];
           double miss = all.value.values[gate(t) * s.width + j] - factor * said;
           misses[size_t(t) * s.width + j] = miss;
@@ -192,17 +194,17 @@ std::vector<std::vector<double>> differentiate(const Gradient &one, const Operan
             ofStep += x * k[i];
             said += before[i * s.width] * k[i];
           }
-          double ofValue = beta * ofStep;
+          double ofValue = beta * ofStep, ofSaid = one.additive ? 0 : ofValue;
           of[2][gate(t) * s.width + j] = ofValue;
           of[4][gate(t)] += miss * ofStep;
           for (int i = 0; i < s.depth; ++i) {
             double &x = ofState[i * s.width + j];
             of[0][row(t) + i] += 0.25 * behind[i * s.width] * o;
-            of[1][row(t) + i] += x * beta * miss - factor * before[i * s.width] * ofValue;
+            of[1][row(t) + i] += x * beta * miss - factor * before[i * s.width] * ofSaid;
             ofFactor += x * before[i * s.width];
-            x = factor * (x - k[i] * ofValue);
+            x = factor * (x - k[i] * ofSaid);
           }
-          ofFactor -= said * ofValue;
+          ofFactor -= said * ofSaid;
         }
         of[3][gate(t)] = factor * ofFactor;
       }
@@ -276,6 +278,8 @@ std::map<std::string, Gradient> makeGradients() {
           {"bf16", {{{2, 19, 1, 2, 32, 48}, kBf16, kF32}}},
           {"f16", {{{1, 19, 1, 3, 33, 20}, kF16, kF16}}},
           {"model", {{{1, 37, 1, 2, 128, 128}}}},
+          {"additive", {{{2, 21, 2, 6, 12, 21}, kF32, kF32, true}}},
+          {"additive_model", {{{1, 37, 1, 2, 128, 64}, kBf16, kF32, true}}},
           {"long_keys", {{{1, 5, 1, 2, 300, 10}}}},
           {"long_values", {{{1, 5, 1, 2, 10, 600}}}}};
 }
@@ -293,6 +297,9 @@ std::map<std::string, Rule> makeRules() {
           {"bf16", Rule({2, 37, 2, 4, 32, 48}, true, kBf16, kF32, 8e-3)},
           {"bf16_step", Rule({2, 1, 2, 4, 32, 48}, true, kBf16, kBf16, 8e-3)},
           {"f16", Rule({1, 20, 1, 2, 200, 9}, false, kF16, kF16, 2e-3)},
+          {"additive", Rule({4, 9, 2, 6, 12, 21}, true, kF32, kF32, 1e-5, true)},
+          {"additive_step", Rule({4, 1, 2, 4, 20, 36}, true, kF32, kF32, 1e-5, true)},
+          {"additive_model", Rule({1, 70, 1, 2, 128, 64}, true, kBf16, kF32, 8e-3, true)},
           {"long_keys", Rule({1, 5, 1, 2, 300, 10})},
           {"longest_keys", Rule({1, 3, 1, 1, 1024, 3})}};
 }
@@ -304,7 +311,8 @@ TEST(LinearAttention, IsTheRule) {
 
 TEST(LinearAttention, TouchesWhatItMay) {
   std::map<std::string, Rule> rules = makeRules();
-  for (const char *name : {"model_chunk", "longest_keys", "long_keys", "model_step"})
+  for (const char *name :
+       {"model_chunk", "additive_model", "longest_keys", "long_keys", "model_step"})
     rules.erase(name);
   forEachKernel("linear_attention", rules, /*checked=*/true, expectRule);
 }
@@ -367,7 +375,7 @@ TEST(LinearAttention, GradientsAreTheRules) {
 
 TEST(LinearAttention, GradientsTouchWhatTheyMay) {
   std::map<std::string, Gradient> gradients = makeGradients();
-  for (const char *name : {"model", "long_keys", "long_values"})
+  for (const char *name : {"model", "additive_model", "long_keys", "long_values"})
     gradients.erase(name);
   forEachKernel("linear_attention_grad", gradients, /*checked=*/true, expectGradient);
 }

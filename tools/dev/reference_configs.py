@@ -110,6 +110,18 @@ def hugging_face_models():
         "lfm2-bias": ("Lfm2Config", {**grouped, "num_hidden_layers": 2, "conv_bias": True,
                                      "conv_L_cache": 2, "block_auto_adjust_ff_dim": False,
                                      "layer_types": ["full_attention", "conv"]}),
+        "bamba": ("BambaConfig", {
+            **grouped, "num_hidden_layers": 3, "attn_layer_indices": [1], "mamba_n_heads": 4,
+            "mamba_n_groups": 2, "mamba_d_state": 12, "mamba_conv_bias": True}),
+        "mamba2": ("Mamba2Config", {
+            "vocab_size": small["vocab_size"], "hidden_size": small["hidden_size"],
+            "num_hidden_layers": 2, "num_heads": 4, "head_dim": 16,
+            "n_groups": 1, "state_size": 10, "conv_kernel": 3, "use_bias": True,
+            "tie_word_embeddings": True, "time_step_limit": [0.3, 1.4]}),
+        "nemotron_h": ("NemotronHConfig", {
+            **grouped, "head_dim": 10, "mamba_num_heads": 4, "mamba_head_dim": 6, "n_groups": 2,
+            "ssm_state_size": 9, "time_step_min": 0.9,
+            "layers_block_type": ["mamba", "mlp", "mamba", "attention", "mlp"]}),
         "olmo2": ("Olmo2Config", {**grouped, "pad_token_id": 0}),
         "olmo3": ("Olmo3Config", {
             **grouped, "num_hidden_layers": 4, "pad_token_id": 0, "sliding_window": 5,
@@ -235,6 +247,19 @@ def hugging_face_models():
     models["granitemoeshared"] = ("GraniteMoeSharedConfig", {
         **sparse, "intermediate_size": 20, "num_local_experts": 4, "shared_intermediate_size": 28,
         "residual_multiplier": 0.6, "logits_scaling": 3.0})
+    hybrid = {**sparse, "num_hidden_layers": 3, "shared_intermediate_size": 28,
+              "layer_types": ["mamba", "attention", "mamba"], "mamba_n_heads": 8,
+              "mamba_d_state": 12, "mamba_conv_bias": False, "mamba_proj_bias": True,
+              "residual_multiplier": 0.6, "logits_scaling": 3.0}
+    models["granitemoehybrid"] = ("GraniteMoeHybridConfig", {
+        **hybrid, "intermediate_size": 20, "num_local_experts": 4})
+    models["granitemoehybrid-dense"] = ("GraniteMoeHybridConfig", {
+        **hybrid, "num_local_experts": 0, "position_embedding_type": "rope"})
+    models["nemotron_h-experts"] = ("NemotronHConfig", {
+        **models["nemotron_h"][1], "layers_block_type": ["mamba", "moe", "attention", "mamba", "moe"],
+        "n_routed_experts": 6, "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1,
+        "moe_intermediate_size": 20, "moe_shared_expert_intermediate_size": 24,
+        "routed_scaling_factor": 1.5})
     models["hunyuan_v1_moe"] = ("HunYuanMoEV1Config", {
         **grouped, "intermediate_size": 24, "num_experts": 5, "moe_topk": 2, "head_dim": 12})
     models["ernie4_5_moe"] = ("Ernie4_5_MoeConfig", {
@@ -429,4 +454,7 @@ FAMILIES = {
     "apertus": torch.bfloat16, "lfm2": torch.bfloat16, "lfm2-bias": torch.bfloat16,
     "lfm2_moe": torch.bfloat16, "opt-narrow": torch.bfloat16, "cohere-heads": torch.bfloat16,
     "solar_open": torch.bfloat16,
+    "bamba": torch.bfloat16, "mamba2": torch.bfloat16, "nemotron_h": torch.bfloat16,
+    "nemotron_h-experts": torch.bfloat16, "granitemoehybrid": torch.bfloat16,
+    "granitemoehybrid-dense": torch.bfloat16,
 }

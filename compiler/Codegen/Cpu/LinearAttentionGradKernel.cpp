@@ -1,4 +1,4 @@
-//===- LinearAttentionGradKernel.cpp - The gated delta rule, backwards -----===//
+//===- LinearAttentionGradKernel.cpp - Linear attention, backwards ----------===//
 //
 // With the formulas of sinter.linear_attention_grad no sum has both a state and a gradient of one,
 // so that each is passed over tokens by itself and only its newest value is there, some columns of
@@ -7,6 +7,8 @@
 //   1. forwards, the state: u of each token
 //   2. backwards, the state's gradient: G^T k of each token, and the part G u of key gradients
 //   3. forwards, the state: all else
+//
+// A state that only adds has u = beta v, and no first pass.
 //
 // What a pass leaves to the next one, u and then G^T k, has the place of the value's gradient,
 // which is there last. As in the kernel of the forward pass a token reads and writes each vector of
@@ -35,7 +37,7 @@ public:
         ofValue(getMemoryOfResult(op.getValueGradient())),
         ofDecay(getMemoryOfResult(op.getDecayGradient())),
         ofBeta(getMemoryOfResult(op.getBetaGradient())), query(makeRow()), key(makeRow()),
-        otherKey(makeRow()) {}
+        otherKey(makeRow()), asksState(!op.getAdditive()) {}
 
   int64_t emit() {
     forEachItem([&](Value item) {
@@ -86,7 +88,8 @@ private:
     });
     builder.loop(builder.index(0), builder.index(width), columns, [&](Value begin) {
       setColumns(begin);
-      emitSteps();
+      if (asksState)
+        emitSteps();
       emitBackwards();
       emitForwards();
     });
@@ -132,10 +135,10 @@ private:
     return scaled(builder.splat(op.getScale().convertToDouble()),
                   loadColumns(getMemory(op.getGradient()), t));
   }
-  /// v - a p of a token, given p.
+  /// v - a p of a token, given p where the state is asked.
   SmallVector<Value> getMisses(Value t, Value factor, ValueRange said) {
     SmallVector<Value> misses = loadColumns(getMemory(op.getValue()), t);
-    for (int64_t m = 0; m < vectors; ++m)
+    for (int64_t m = 0; m < vectors && asksState; ++m)
       misses[m] = builder.subF(misses[m], builder.mulF(factor, said[m]));
     return misses;
   }
@@ -227,8 +230,10 @@ private:
   SmallVector<Value> emitBackwards(Value t, ValueRange ofStep) {
     Value before = builder.max(builder.sub(t, builder.index(1)), builder.index(0));
     Value factor = getFactor(getGate(t)), gradients = getKeyRow(t);
-    SmallVector<Value> steps = loadColumns(ofValue, t), values = scaled(loadBeta(t), ofStep),
-                       gradient = loadGradient(before);
+    SmallVector<Value> steps = asksState
+                                   ? loadColumns(ofValue, t)
+                                   : scaled(loadBeta(t), loadColumns(getMemory(op.getValue()), t));
+    SmallVector<Value> values = scaled(loadBeta(t), ofStep), gradient = loadGradient(before);
     storeColumns(ofStep, ofValue, t);
     copyRow(op.getKey(), t, key);
     copyRow(op.getKey(), before, otherKey);
@@ -241,8 +246,9 @@ private:
             Value i = builder.add(begin, lane), k = builder.loadSplat(key, i);
             SmallVector<Value> row = loadRow(i);
             ofKeys.push_back(sumOfProducts(row, steps));
-            for (int64_t m = 0; m < vectors; ++m)
-              row[m] = builder.mulF(factor, builder.subF(row[m], builder.mulF(k, values[m])));
+            for (int64_t m = 0; m < vectors && asksState; ++m)
+              row[m] = builder.subF(row[m], builder.mulF(k, values[m]));
+            row = scaled(factor, row);
             addTo(row, builder.loadSplat(query, i), gradient);
             storeRow(row, i);
             addTo(next, builder.loadSplat(otherKey, i), row);
@@ -255,11 +261,11 @@ private:
   /// Pass 3.
   void emitForwards() {
     clearState();
-    builder.loop(builder.index(0), builder.index(tokens), 1, zeros(vectors),
+    builder.loop(builder.index(0), builder.index(tokens), 1, zeros(asksState ? vectors : 0),
                  [&](Value t, ValueRange said) { return emitForwards(t, said); });
   }
 
-  /// A token of it, given p. Returns p of the next one.
+  /// A token of it, given p where the state is asked. Returns p of the next one.
   SmallVector<Value> emitForwards(Value t, ValueRange said) {
     Value factor = getFactor(getGate(t)), beta = loadBeta(t), gradients = getKeyRow(t);
     SmallVector<Value> misses = getMisses(t, factor, said), steps = scaled(beta, misses),
@@ -269,39 +275,45 @@ private:
     addToGate(sumOfProducts(misses, ofStep), ofBeta, t);
     copyRow(op.getQuery(), t, query);
     copyRow(op.getKey(), t, key);
-    copyRow(op.getKey(), after(t), otherKey);
+    if (asksState)
+      copyRow(op.getKey(), after(t), otherKey);
+    int64_t saidCount = asksState ? vectors : 0;
     Value negated = builder.subF(builder.splat(0.0), factor);
     SmallVector<Value> sums =
-        builder.loop(builder.index(0), builder.index(rows), lanes, zeros(2 * vectors),
+        builder.loop(builder.index(0), builder.index(rows), lanes, zeros(saidCount + vectors),
                      [&](Value begin, ValueRange sums) {
                        SmallVector<Value> next(sums), ofKeys, ofQueries;
-                       MutableArrayRef<Value> said = MutableArrayRef(next).take_front(vectors),
-                                              result = MutableArrayRef(next).drop_front(vectors);
+                       MutableArrayRef<Value> said = MutableArrayRef(next).take_front(saidCount),
+                                              result = MutableArrayRef(next).drop_front(saidCount);
                        for (int64_t lane = 0; lane < lanes; ++lane) {
                          Value i = builder.add(begin, lane);
                          SmallVector<Value> row = loadRow(i);
-                         ofKeys.push_back(sumOfProducts(row, values));
+                         if (asksState)
+                           ofKeys.push_back(sumOfProducts(row, values));
                          row = scaled(factor, row);
                          addTo(row, builder.loadSplat(key, i), steps);
                          storeRow(row, i);
                          ofQueries.push_back(sumOfProducts(row, gradient));
-                         addTo(said, builder.loadSplat(otherKey, i), row);
+                         if (asksState)
+                           addTo(said, builder.loadSplat(otherKey, i), row);
                          addTo(result, builder.loadSplat(query, i), row);
                        }
                        Value offset = builder.add(gradients, begin), mask = maskOfPart(begin);
-                       addColumnSums(ofKeys, negated, ofKey, offset, mask);
+                       if (asksState)
+                         addColumnSums(ofKeys, negated, ofKey, offset, mask);
                        addColumnSums(ofQueries, {}, ofQuery, offset, mask);
                        return next;
                      });
     Value value = sumOfProducts(loadColumns(getMemory(op.getValue()), t), values);
-    Value result = sumOfProducts(ArrayRef<Value>(sums).drop_front(vectors), gradient);
+    Value result = sumOfProducts(ArrayRef<Value>(sums).drop_front(saidCount), gradient);
     addToGate(builder.subF(result, value), ofDecay, t);
-    return SmallVector<Value>(ArrayRef<Value>(sums).take_front(vectors));
+    return SmallVector<Value>(ArrayRef<Value>(sums).take_front(saidCount));
   }
 
   LinearAttentionGradOp op;
   Value ofQuery, ofKey, ofValue, ofDecay, ofBeta; ///< gradients in memory, or nulls
   Value query, key, otherKey;                     ///< rows in scratch memory
+  const bool asksState;                           ///< as LinearAttentionForward's
 };
 } // namespace
 

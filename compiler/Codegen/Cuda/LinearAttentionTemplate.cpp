@@ -57,6 +57,7 @@ template <typename Op> static void setLinearAttention(TemplateInstance &instance
   instance.set("depth", keys[3]);
   instance.set("width", values[3]);
   instance.set("scale", op.getScale().convertToDouble());
+  instance.set("additive", op.getAdditive());
 }
 
 /// Passes the pointer of a result, or none where nobody needs it.

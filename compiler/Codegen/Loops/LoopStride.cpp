@@ -47,6 +47,31 @@ std::optional<int64_t> sinter::getStride(Value value, Value counter) {
   return fixed && isMemoryEffectFree(op) ? std::optional<int64_t>(0) : std::nullopt;
 }
 
+/// The same number, in which of what is divided by a multiple of the lanes a multiple of them
+/// stands by itself: with lanes of 16, (16 i + 5) floordiv 64 is (16 i) floordiv 64.
+static AffineExpr splitLanes(AffineExpr expr, int64_t lanes, const AffineMap &map) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return expr;
+  AffineExpr left = splitLanes(binary.getLHS(), lanes, map),
+             right = splitLanes(binary.getRHS(), lanes, map);
+  auto divisor = dyn_cast<AffineConstantExpr>(right);
+  bool isRemainder = expr.getKind() == AffineExprKind::Mod;
+  if ((!isRemainder && expr.getKind() != AffineExprKind::FloorDiv) || !divisor ||
+      divisor.getValue() % lanes != 0)
+    return getAffineBinaryOpExpr(expr.getKind(), left, right);
+  AffineExpr whole = simplifyAffineExpr(left, map.getNumDims(), map.getNumSymbols());
+  int64_t part = 0;
+  if (auto sum = dyn_cast<AffineBinaryOpExpr>(whole); sum && sum.getKind() == AffineExprKind::Add)
+    if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
+      part = ((constant.getValue() % lanes) + lanes) % lanes;
+      whole = sum.getLHS() + (constant.getValue() - part);
+    }
+  if (!whole.isMultipleOf(lanes))
+    return getAffineBinaryOpExpr(expr.getKind(), left, right);
+  return isRemainder ? whole % divisor + part : whole.floorDiv(divisor);
+}
+
 std::optional<SmallVector<int64_t>> sinter::getLaneOffsets(Value value, Value counter,
                                                            int64_t first, int64_t lanes) {
   SmallVector<int64_t> offsets;
@@ -71,7 +96,7 @@ std::optional<SmallVector<int64_t>> sinter::getLaneOffsets(Value value, Value co
       AffineExpr dim = getAffineDimExpr(i, value.getContext());
       dims.push_back(operand == counter ? dim * lanes + (first + lane) : dim);
     }
-    return map.getResult(0).replaceDims(dims);
+    return splitLanes(map.getResult(0).replaceDims(dims), lanes, map);
   };
   for (int64_t lane = 0; lane < lanes; ++lane) {
     auto offset = dyn_cast<AffineConstantExpr>(

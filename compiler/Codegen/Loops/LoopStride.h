@@ -13,7 +13,8 @@ std::optional<int64_t> getStride(mlir::Value value, mlir::Value counter);
 
 /// How far from `value` its values at the next counts are, from 0 for this one to that of the last
 /// of `lanes`; nothing where that is not the same at all counts that are `first` and a multiple of
-/// `lanes`. Of (i floordiv 2) * 128 + i mod 2 with an even first, 0, 1, 128, 129, ...
+/// `lanes`. Of (i floordiv 2) * 128 + i mod 2 with an even first, 0, 1, 128, 129, ...; of
+/// i floordiv 64 with lanes that divide 64 and the first, zeros.
 std::optional<llvm::SmallVector<int64_t>> getLaneOffsets(mlir::Value value, mlir::Value counter,
                                                          int64_t first, int64_t lanes);
 

@@ -141,6 +141,22 @@ struct LinearHeadDefaults {
 /// and linear_conv_kernel_dim.
 void readLinearHeads(ConfigReader &config, ModelSpec &spec, const LinearHeadDefaults &defaults);
 
+/// The keys by which a family says what its state spaces are, and what they are by default.
+struct StateSpaceKeys {
+  const char *heads, *headSize, *groups, *stateSize, *width, *expand, *bias, *convolutionBias,
+      *chunk; ///< the last one how they are computed, which is not read
+  std::optional<int64_t> headSizeDefault = {}; ///< nothing: the widened hidden size / heads
+  int64_t groupsDefault = 1, stateSizeDefault = 256;
+};
+
+/// Heads, groups, sizes, biases and time_step_limit of state spaces.
+void readStateSpaces(ConfigReader &config, ModelSpec &spec, const StateSpaceKeys &keys);
+
+/// What each block is ("linear_attention", "full_attention", ...) by the first of these keys that
+/// is there, in today's names for it; nothing where there is none.
+std::optional<std::vector<std::string>> readBlockTypes(ConfigReader &config,
+                                                       std::initializer_list<const char *> keys);
+
 /// moe_intermediate_size, norm_topk_prob, and the layers without experts: those in mlp_only_layers
 /// and all but each decoder_sparse_step-th.
 void readSparseLayers(ConfigReader &config, ModelSpec &spec, int64_t defaultSize);
@@ -202,6 +218,12 @@ NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, 
 /// are learned, transformer.ln_f, lm_head, and transformer.h.N with its ln_1.
 void nameGptTensors(ModelSpec &spec);
 
+/// A layer's state space in place of attention: `stem`.in_proj, with all of gate, values, keys,
+/// queries and steps, conv1d, A_log, dt_bias, D, norm and out_proj.
+/// @param name what `stem` is called within the layer
+void nameStateSpace(const ModelSpec &spec, LayerSpec &layer, const std::string &name,
+                    const std::string &stem);
+
 /// Norms of Q and K of every layer.
 void nameHeadNorms(ModelSpec &spec, const char *query = "self_attn.q_norm",
                    const char *key = "self_attn.k_norm");
@@ -232,7 +254,7 @@ void nameLlamaTensors(ModelSpec &spec);
 
 /// Experts of a layer instead of its MLP, each with tensors of its own: `stem``router`.weight, and
 /// of expert E `stem``experts`.E.`name`.weight for the names of gate, up and down; where the model
-/// stacks them `stem``experts`.`name`.weight of all.
+/// stacks them `stem``experts`.`name`.weight of all. Where MLPs have no gate, experts have none.
 void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
                  const std::string &router, const std::string &experts,
                  std::array<const char *, 3> names);

@@ -1,6 +1,7 @@
 // Granite: Llama with factors on embeddings, scores, what blocks add, and logits. Granite-MoE: with
 // experts, whose matrices lie in one tensor, gate and up in the same. HyperCLOVA X is Granite with
-// norms after each block, too, and multiplies logits where Granite divides them.
+// norms after each block, too, and multiplies logits where Granite divides them. Granite 4 has
+// state spaces in most layers, an MLP beside the experts or alone, and mostly no positions.
 
 #include "frontends/Spec/Families/Family.h"
 
@@ -81,11 +82,9 @@ void graniteMoeSharedReadConfig(ConfigReader &config, ModelSpec &spec) {
   spec.sharedExpertSize = config.count("shared_intermediate_size", 0); // 0: there is none
 }
 
-void graniteMoeSharedNameTensors(ModelSpec &spec) {
-  graniteMoeNameTensors(spec);
-  int64_t hidden = spec.hiddenSize, size = spec.sharedExpertSize;
-  if (!size)
-    return;
+/// shared_mlp of each layer, of `size` elements.
+static void nameSharedMlp(ModelSpec &spec, int64_t size) {
+  int64_t hidden = spec.hiddenSize;
   for (LayerSpec &layer : spec.layers) {
     auto half = [&](const char *name, int64_t begin) {
       WeightRef weight{.tensorOut = 2 * size, .begin = begin, .count = size};
@@ -100,6 +99,63 @@ void graniteMoeSharedNameTensors(ModelSpec &spec) {
     layer.down = linear("shared_mlp.output_linear", layer.path + ".shared_mlp.output_linear", size,
                         hidden, false);
   }
+}
+
+void graniteMoeSharedNameTensors(ModelSpec &spec) {
+  graniteMoeNameTensors(spec);
+  if (spec.sharedExpertSize)
+    nameSharedMlp(spec, spec.sharedExpertSize);
+}
+
+void graniteMoeHybridReadConfig(ConfigReader &config, ModelSpec &spec) {
+  if (config.count("num_local_experts", 8) > 0) {
+    graniteMoeReadConfig(config, spec);
+    spec.sharedExpertSize = config.size("shared_intermediate_size", 1024);
+  } else {
+    graniteReadConfig(config, spec);
+    spec.mlpSize = config.size("shared_intermediate_size", 1024);
+    config.ignore({"num_experts_per_tok", "output_router_logits", "router_aux_loss_coef"});
+  }
+  std::optional<std::vector<std::string>> types =
+      readBlockTypes(config, {"layer_types", "layers_block_type"});
+  if (types && types->size() != spec.layers.size())
+    return config.mistake("layer_types",
+                          "it has " + std::to_string(types->size()) + " entries for " +
+                              std::to_string(spec.layers.size()) + " layers",
+                          "");
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    if (types && (*types)[i] == "full_attention")
+      continue;
+    if (types && (*types)[i] != "linear_attention")
+      config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
+                     "use 'linear_attention' or 'full_attention'");
+    spec.layers[i].mixer = MixerKind::StateSpace;
+  }
+  readStateSpaces(config, spec,
+                  {.heads = "mamba_n_heads",
+                   .headSize = "mamba_d_head",
+                   .groups = "mamba_n_groups",
+                   .stateSize = "mamba_d_state",
+                   .width = "mamba_d_conv",
+                   .expand = "mamba_expand",
+                   .bias = "mamba_proj_bias",
+                   .convolutionBias = "mamba_conv_bias",
+                   .chunk = "mamba_chunk_size"});
+  if (config.text("position_embedding_type", "nope") != "rope")
+    spec.positions = PositionKind::None;
+  config.ignore({"normalization_function", "init_method", "logits_to_keep"});
+}
+
+void graniteMoeHybridNameTensors(ModelSpec &spec) {
+  if (spec.expertCount)
+    graniteMoeSharedNameTensors(spec);
+  else {
+    nameLlamaTensors(spec);
+    nameSharedMlp(spec, spec.mlpSize);
+  }
+  for (LayerSpec &layer : spec.layers)
+    if (layer.isStateSpace())
+      nameStateSpace(spec, layer, "mamba", layer.path + ".mamba");
 }
 
 } // namespace sinter

@@ -44,6 +44,34 @@ void nameGptTensors(ModelSpec &spec) {
   }
 }
 
+void nameStateSpace(const ModelSpec &spec, LayerSpec &layer, const std::string &name,
+                    const std::string &stem) {
+  int64_t values = spec.linearValueHeads * spec.linearValueSize,
+          keys = spec.linearKeyHeads * spec.linearKeySize, heads = spec.linearValueHeads;
+  int64_t begin = 0;
+  auto next = [&](const char *part, int64_t count) {
+    WeightRef ref{.tensorOut = 2 * (values + keys) + heads, .begin = begin, .count = count};
+    begin += count;
+    return linearPart(name + ".in_proj." + part, stem + ".in_proj", spec.hiddenSize, ref,
+                      spec.stateSpaceBias);
+  };
+  StateSpaceSpec &space = layer.stateSpace.emplace();
+  space.gate = next("gate", values);
+  space.value = next("x", values);
+  space.key = next("b", keys);
+  space.query = next("c", keys);
+  space.step = next("dt", heads);
+  space.convolution = stem + ".conv1d.weight";
+  space.convolutionBias = spec.convolutionBias ? stem + ".conv1d.bias" : "";
+  space.logDecay = stem + ".A_log";
+  space.stepBias = stem + ".dt_bias";
+  space.skip = stem + ".D";
+  space.norm = {name + ".norm", stem + ".norm.weight", "", values};
+  layer.query = layer.key = layer.value = {};
+  layer.output =
+      linear(name + ".out_proj", stem + ".out_proj", values, spec.hiddenSize, spec.stateSpaceBias);
+}
+
 void nameHeadNorms(ModelSpec &spec, const char *query, const char *key) {
   for (LayerSpec &layer : spec.layers) {
     if (layer.mixer != MixerKind::Attention)
@@ -167,9 +195,9 @@ void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &ste
       WeightRef weight{.tensorOut = count * out, .begin = i * out, .count = out, .matrices = count};
       return linearPart(ofOne, stem + experts + "." + name, in, weight, false);
     };
-    layer.experts->experts.push_back({ofExpert(names[0], hidden, size),
-                                      ofExpert(names[1], hidden, size),
-                                      ofExpert(names[2], size, hidden)});
+    layer.experts->experts.push_back(
+        {spec.gatedMlp ? ofExpert(names[0], hidden, size) : LinearSpec(),
+         ofExpert(names[1], hidden, size), ofExpert(names[2], size, hidden)});
   }
 }
 

@@ -144,6 +144,31 @@ func.func @pairs(%x: memref<80xf32>, %y: memref<20xf32>, %begin: index, %end: in
   }
   return
 }
+// A number that stands for whole vectors, and a row of them that comes again: neither is looked up
+// element by element.
+// CHECK-LABEL: func.func @whole
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c32{{.*}} step %c8
+// CHECK: %[[AT:.*]] = affine.apply #{{.*}}(%[[I]])
+// CHECK: %[[ONE:.*]] = vector.load %arg0[%[[AT]]] : memref<2xf32>, vector<1xf32>
+// CHECK: vector.shuffle %[[ONE]], %[[ONE]] [0, 0, 0, 0, 0, 0, 0, 0]
+// CHECK: vector.load %arg1[{{.*}}] : memref<16xf32>, vector<8xf32>
+// CHECK-NOT: memref.load
+// CHECK: return
+// REMARK: {{.*}}whole{{.*}}32 elements in vectors of 8, 1 at a time
+func.func @whole(%x: memref<2xf32>, %row: memref<16xf32>, %y: memref<32xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  scf.for %i = %c0 to %c32 step %c1 {
+    %at = affine.apply affine_map<(d0) -> (d0 floordiv 16)>(%i)
+    %0 = memref.load %x[%at] : memref<2xf32>
+    %of = affine.apply affine_map<(d0) -> (d0 mod 16)>(%i)
+    %1 = memref.load %row[%of] : memref<16xf32>
+    %2 = arith.mulf %0, %1 : f32
+    memref.store %2, %y[%i] : memref<32xf32>
+  }
+  return
+}
 // Numbers made of the counter, and an op with two results.
 // CHECK-LABEL: func.func @numbers
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c16{{.*}} step %c8

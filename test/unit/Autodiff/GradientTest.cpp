@@ -257,7 +257,7 @@ Value linearAttentionCase(GraphBuilder &graph, Random &random) {
       .linearAttention(parameter(graph, "q", {b, t, g, d}), parameter(graph, "k", {b, t, g, d}),
                        parameter(graph, "v", {b, t, h, e}), decay,
                        graph.unary<SigmoidOp>(parameter(graph, "beta", {b, t, h})), 0.7, nullptr,
-                       nullptr, nullptr)
+                       nullptr, nullptr, /*additive=*/random.flip())
       .getResult();
 }
 

@@ -1,4 +1,4 @@
-//===- LinearAttentionKernelTest.cpp - The gated delta rule -----------------===//
+//===- LinearAttentionKernelTest.cpp - Linear attention ---------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "test/unit/Codegen/DifferentialTest.h"
@@ -13,6 +13,7 @@ namespace {
 
 struct Sizes {
   int64_t slots, tokens, groups, heads, depth, width;
+  const char *rule = ""; ///< ", additive", or of the delta rule
 };
 
 /// A kernel with one op, of whole sequences or of chunks.
@@ -32,13 +33,13 @@ std::string attend(const Sizes &s, bool isChunk, llvm::StringRef element = "f32"
     func.func private @kernel(%q: {0}, %k: {0}, %v: {1}, %d: {2}, %b: {2}{3}) -> {4}
         attributes {{sinter.kernel = "linear_attention"} {{
       %y{5} = sinter.linear_attention %q, %k, %v, %d, %b{6}
-        {{scale = 0.25, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, {7}, {7}, {7}>}
+        {{scale = 0.25{11}, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, {7}, {7}, {7}>}
         : ({0}, {0}, {1}, {2}, {2}{8}) -> {4}
       return %y{9} : {10}
     })",
                        keys, values, gates, more, results, isChunk ? ":2" : "",
                        isChunk ? ", %s, %start, %count" : "", isChunk ? 1 : 0, moreTypes,
-                       isChunk ? "#0, %y#1" : "", isChunk ? values + ", " + state : values)
+                       isChunk ? "#0, %y#1" : "", isChunk ? values + ", " + state : values, s.rule)
       .str();
 }
 
@@ -59,11 +60,11 @@ std::string differentiate(const Sizes &s, llvm::StringRef element = "f32",
   return llvm::formatv(R"(
     func.func private @kernel(%q: {0}, %k: {0}, %v: {1}, %d: {2}, %b: {2}, %o: {1}) -> ({3})
         attributes {{sinter.kernel = "linear_attention"} {{
-      %0:5 = sinter.linear_attention_grad %q, %k, %v, %d, %b, %o {{scale = 0.25}
+      %0:5 = sinter.linear_attention_grad %q, %k, %v, %d, %b, %o {{scale = 0.25{7}}
         : ({0}, {0}, {1}, {2}, {2}, {1}) -> ({4}, {4}, {5}, {2}, {2})
       return {6} : {3}
     })",
-                       k, v, gates, types, all[0], all[2], results)
+                       k, v, gates, types, all[0], all[2], results, s.rule)
       .str();
 }
 
@@ -105,6 +106,8 @@ TEST(LinearAttentionKernel, OfWholeSequences) {
                   Sizes{1, 33, 1, 2, 24, 130}, Sizes{1, 70, 1, 1, 128, 128}})
     expectSameAsReference(attend(s, /*isChunk=*/false), 1e-6, {}, withPlaces({}, {}));
   expectSameAsReference(attend({1, 9, 2, 4, 16, 37}, false, "bf16"), 4e-3, {}, withPlaces({}, {}));
+  for (Sizes s : {Sizes{2, 5, 1, 3, 6, 7, ", additive"}, Sizes{1, 33, 1, 2, 24, 130, ", additive"}})
+    expectSameAsReference(attend(s, /*isChunk=*/false), 1e-6, {}, withPlaces({}, {}));
 }
 
 TEST(LinearAttentionKernel, OfChunks) {
@@ -112,8 +115,11 @@ TEST(LinearAttentionKernel, OfChunks) {
   expectSameAsReference(attend({4, 6, 2, 6, 12, 21}, /*isChunk=*/true), 1e-6, {},
                         withPlaces({3, 0, 5, 0}, {6, 4, 0, 0}));
   expectSameAsReference(attend({2, 1, 2, 4, 128, 128}, true), 1e-6, {}, withPlaces({9, 0}, {1, 1}));
-  expectSameAsReference(attend({4, 1, 2, 6, 12, 21}, true), 1e-6, {},
-                        withPlaces({3, 0, 5, 0}, {1, 1, 0, 0}));
+  for (const char *rule : {"", ", additive"})
+    expectSameAsReference(attend({4, 1, 2, 6, 12, 21, rule}, true), 1e-6, {},
+                          withPlaces({3, 0, 5, 0}, {1, 1, 0, 0}));
+  expectSameAsReference(attend({4, 6, 2, 6, 12, 21, ", additive"}, true), 1e-6, {},
+                        withPlaces({3, 0, 5, 0}, {6, 4, 0, 0}));
 }
 
 /// Of tensors of one slot, so many tokens as `type` has from token `first` on.
@@ -126,9 +132,9 @@ sinter::ReferenceTensor takePart(const sinter::ReferenceTensor &whole, mlir::Ran
   return part;
 }
 
-TEST(LinearAttentionKernel, ChunksHaveTheBitsOfTheWhole) {
+void expectBitsOfTheWhole(const char *rule) {
   constexpr int64_t tokens = 11;
-  Sizes sizes{1, tokens, 2, 4, 20, 37};
+  Sizes sizes{1, tokens, 2, 4, 20, 37, rule};
   KernelJit whole(getContext(), attend(sizes, true), getHostTarget());
   ASSERT_EQ(whole.getError(), "");
   MakeArgument make = withPlaces({0}, {tokens});
@@ -174,13 +180,19 @@ TEST(LinearAttentionKernel, ChunksHaveTheBitsOfTheWhole) {
     ASSERT_EQ(state[i], lastState[i]) << i;
 }
 
+TEST(LinearAttentionKernel, ChunksHaveTheBitsOfTheWhole) {
+  expectBitsOfTheWhole("");
+  expectBitsOfTheWhole(", additive");
+}
+
 TEST(LinearAttentionKernel, Gradients) {
   // A decay's gradient is a sum over later tokens of differences, which cancel out where it is
   // small.
   constexpr double tolerance = 1e-5;
   for (Sizes s :
        {Sizes{1, 2, 1, 1, 1, 1}, Sizes{2, 5, 1, 3, 6, 7}, Sizes{1, 9, 2, 4, 16, 37},
-        Sizes{1, 33, 1, 2, 24, 130}, Sizes{1, 70, 1, 1, 128, 128}, Sizes{1, 12, 1, 2, 300, 40}})
+        Sizes{1, 33, 1, 2, 24, 130}, Sizes{1, 70, 1, 1, 128, 128}, Sizes{1, 12, 1, 2, 300, 40},
+        Sizes{2, 5, 1, 3, 6, 7, ", additive"}, Sizes{1, 33, 1, 2, 24, 130, ", additive"}})
     expectSameAsReference(differentiate(s), tolerance, {}, withPlaces({}, {}));
   Sizes sizes{1, 9, 2, 4, 16, 37};
   expectSameAsReference(differentiate(sizes), tolerance, getHostTarget(256), withPlaces({}, {}));

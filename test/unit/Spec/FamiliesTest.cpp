@@ -103,6 +103,48 @@ TEST(Families, LinearAttentionInThreeOfFourLayers) {
   EXPECT_TRUE(spec.routing.normalizes);
 }
 
+TEST(Families, StateSpacesInPlaceOfAttention) {
+  std::string sizes = R"("mamba_n_heads": 4, "mamba_n_groups": 2, "mamba_d_state": 10)";
+  ModelSpec spec = parse(config("bamba", sizes + R"(, "attn_layer_indices": [1],
+      "time_step_limit": [0.1, Infinity])"));
+  EXPECT_TRUE(spec.layers[0].isStateSpace());
+  EXPECT_FALSE(spec.layers[1].isStateSpace());
+  EXPECT_TRUE(spec.hasLinearAttention());
+  EXPECT_EQ(spec.leastStep, 0.1);
+  // 64 values of a gate and as many channels, keys and queries of 20, a step of each head.
+  std::string stem = "model.layers.0.mamba.";
+  EXPECT_TRUE(needs(spec, stem + "in_proj.weight", {172, 32}));
+  EXPECT_TRUE(needs(spec, stem + "conv1d.weight", {104, 1, 4}));
+  EXPECT_TRUE(needs(spec, stem + "conv1d.bias", {104}));
+  EXPECT_TRUE(needs(spec, stem + "D", {4}));
+  EXPECT_TRUE(needs(spec, stem + "norm.weight", {64}));
+  EXPECT_FALSE(needs(spec, "model.layers.0.self_attn.q_proj.weight", {32, 32}));
+
+  spec = parse(config("granitemoehybrid", sizes + R"(, "num_local_experts": 0,
+      "shared_intermediate_size": 28, "layer_types": ["attention", "mamba", "mamba", "mamba"])"));
+  EXPECT_TRUE(spec.layers[1].isStateSpace());
+  EXPECT_EQ(spec.positions, PositionKind::None);
+  EXPECT_TRUE(needs(spec, "model.layers.0.shared_mlp.input_linear.weight", {56, 32}));
+}
+
+TEST(Families, BlocksOfNemotronH) {
+  ModelSpec spec = parse(R"({"model_type": "nemotron_h", "vocab_size": 9, "hidden_size": 16,
+      "intermediate_size": 20, "hybrid_override_pattern": "MM-*E", "num_attention_heads": 4,
+      "head_dim": 8, "num_key_value_heads": 2, "mamba_num_heads": 4, "mamba_head_dim": 6,
+      "n_groups": 2, "ssm_state_size": 5, "n_routed_experts": 3, "moe_intermediate_size": 7,
+      "moe_shared_expert_intermediate_size": 11})");
+  ASSERT_EQ(spec.layers.size(), 3u);
+  EXPECT_TRUE(spec.layers[0].endsWithMixer);
+  EXPECT_EQ(spec.layers[1].path, "backbone.layers.1");
+  EXPECT_TRUE(needs(spec, "backbone.layers.2.norm.weight", {16}));
+  EXPECT_TRUE(needs(spec, "backbone.layers.2.mixer.up_proj.weight", {20, 16}));
+  EXPECT_TRUE(needs(spec, "backbone.layers.3.mixer.k_proj.weight", {16, 16}));
+  EXPECT_TRUE(needs(spec, "backbone.layers.4.mixer.experts.2.down_proj.weight", {16, 7}));
+  EXPECT_TRUE(needs(spec, "backbone.layers.4.mixer.shared_experts.up_proj.weight", {11, 16}));
+  EXPECT_FALSE(spec.layers[2].gate);
+  EXPECT_EQ(spec.layers[2].experts->experts[0].getLinears().size(), 2u);
+}
+
 TEST(Families, LinearAttentionOfSintersOwnModels) {
   ModelSpec spec = parse(R"({"model_type": "sinter", "vocab_size": 9, "hidden_size": 24,
       "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,

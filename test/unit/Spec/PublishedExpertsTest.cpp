@@ -276,6 +276,54 @@ INSTANTIATE_TEST_SUITE_P(
           "qk_rope_head_dim": 64, "rms_norm_eps": 1e-05, "rope_theta": 1000000,
           "routed_scaling_factor": 1.8, "tie_word_embeddings": false, "topk_group": 1,
           "topk_method": "noaux_tc", "v_head_dim": 256, "vocab_size": 154880})"},
+        Published{"granite_4_0_h_small", 32'207'337'984,
+                  R"({"architectures": ["GraniteMoeHybridForCausalLM"], "attention_bias": false,
+          "attention_dropout": 0.0, "attention_multiplier": 0.0078125, "bos_token_id": 100257,
+          "embedding_multiplier": 12, "eos_token_id": 100257, "hidden_act": "silu", "hidden_size":
+          4096, "init_method": "mup", "initializer_range": 0.1, "intermediate_size": 768,
+          "layer_types": ["mamba", "mamba", "mamba", "mamba", "mamba", "attention", "mamba",
+          "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "attention",
+          "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba",
+          "attention", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba", "mamba",
+          "mamba", "attention", "mamba", "mamba", "mamba", "mamba"], "logits_scaling": 16,
+          "mamba_chunk_size": 256, "mamba_conv_bias": true, "mamba_d_conv": 4, "mamba_d_head": 64,
+          "mamba_d_state": 128, "mamba_expand": 2, "mamba_n_groups": 1, "mamba_n_heads": 128,
+          "mamba_proj_bias": false, "max_position_embeddings": 131072, "model_type":
+          "granitemoehybrid", "normalization_function": "rmsnorm", "num_attention_heads": 32,
+          "num_experts_per_tok": 10, "num_hidden_layers": 40, "num_key_value_heads": 8,
+          "num_local_experts": 72, "output_router_logits": false, "pad_token_id": 100256,
+          "position_embedding_type": "nope", "residual_multiplier": 0.22, "rms_norm_eps": 1e-05,
+          "rope_scaling": null, "rope_theta": 10000, "router_aux_loss_coef": 0.0,
+          "shared_intermediate_size": 1536, "tie_word_embeddings": true, "torch_dtype":
+          "bfloat16", "transformers_version": "4.56.0", "use_cache": true, "vocab_size": 100352})"},
+        Published{"nemotron_3_nano_30b", 31'577'940'288,
+                  R"({"model_type": "nemotron_h", "vocab_size": 131072, "hidden_size": 2688,
+          "intermediate_size": 1856, "num_hidden_layers": 52, "hybrid_override_pattern":
+          "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", "num_attention_heads": 32,
+          "num_key_value_heads": 2, "head_dim": 128, "mamba_num_heads": 64, "mamba_head_dim": 64,
+          "n_groups": 8, "ssm_state_size": 128, "n_routed_experts": 128, "num_experts_per_tok": 6,
+          "moe_intermediate_size": 1856, "moe_shared_expert_intermediate_size": 3712, "n_group":
+          1, "topk_group": 1, "routed_scaling_factor": 2.5, "max_position_embeddings": 262144,
+          "tie_word_embeddings": false, "norm_topk_prob": true, "architectures":
+          ["NemotronHForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+          "bos_token_id": 1, "chunk_size": 128, "conv_kernel": 4, "eos_token_id": 2, "expand": 2,
+          "hidden_dropout": 0.0, "initializer_range": 0.02, "layer_norm_epsilon": 1e-05,
+          "mamba_hidden_act": "silu", "mamba_proj_bias": false, "mamba_ssm_cache_dtype":
+          "float32", "mlp_bias": false, "mlp_hidden_act": "relu2", "n_shared_experts": 1,
+          "num_logits_to_keep": 1, "partial_rotary_factor": 1.0, "rescale_prenorm_residual": true,
+          "residual_in_fp32": false, "rope_theta": 10000, "sliding_window": null,
+          "time_step_floor": 0.0001, "time_step_limit": [0.0, Infinity], "time_step_max": 0.1,
+          "time_step_min": 0.001, "use_bias": false, "use_conv_bias": true, "use_mamba_kernels":
+          true})"},
+        Published{"mamba2_130m", 128'989'632,
+                  R"({"architectures": ["Mamba2ForCausalLM"], "bos_token_id": 0, "chunk_size": 256,
+          "conv_kernel": 4, "eos_token_id": 0, "expand": 2, "head_dim": 64, "hidden_act": "silu",
+          "hidden_size": 768, "initializer_range": 0.1, "layer_norm_epsilon": 1e-05, "model_type":
+          "mamba2", "n_groups": 1, "num_heads": 24, "num_hidden_layers": 24, "pad_token_id": 0,
+          "rescale_prenorm_residual": false, "residual_in_fp32": true, "state_size": 128,
+          "tie_word_embeddings": true, "time_step_floor": 0.0001, "time_step_limit": [0.0,
+          Infinity], "time_step_max": 0.1, "time_step_min": 0.001, "time_step_rank": 48,
+          "use_bias": false, "use_cache": true, "use_conv_bias": true, "vocab_size": 50288})"},
         Published{"qwen3_next_80b", 79'674'391'296, R"({
           "architectures": ["Qwen3NextForCausalLM"], "attention_bias": false,
           "attention_dropout": 0.0, "bos_token_id": 151643, "decoder_sparse_step": 1,

@@ -140,7 +140,7 @@ def has_experts(model):
 # How far logits may be apart, as a part of the largest.
 LOGITS = {"f32": 1e-5, "bf16": 4e-2, "f16": 1e-2}
 TRAINED = ("models/gpt2", "models/llama", "models/gemma2", "models/mixtral", "models/sinter-mixed",
-           "families/qwen3_next", "families/lfm2", "families/deepseek_v3", "families/gpt_oss",
+           "families/qwen3_next", "families/bamba", "families/lfm2", "families/deepseek_v3", "families/gpt_oss",
            "families/granitemoe")
 
 
