@@ -270,7 +270,9 @@ Expected<CompileRequest> sinter::makeRequest(const Model &model, const RunOption
       {"bos_token_id", joinIds(model.spec.bosIds)},
       {"eos_token_ids", joinIds(model.spec.eosIds)},
   };
-  auto isRecurrent = [](const LayerSpec &layer) { return layer.mixer != MixerKind::Attention; };
+  auto isRecurrent = [](const LayerSpec &layer) {
+    return layer.mixer != MixerKind::Attention || layer.stateSpace;
+  };
   if (std::ranges::any_of(model.spec.layers, isRecurrent))
     request.contents.metadata["recurrent"] = "true"; // no cache of theirs goes back to a token
   if (!model.spec.unusedSampling.empty())

@@ -62,14 +62,16 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
       addGroup({down ? &*down : &block.query, &block.latent->down});
       addGroup({&block.query});
     } else if (block.linear) {
-      addGroup({&block.linear->query, &block.linear->key, &block.linear->value,
-                &block.linear->gate});
-    } else if (block.stateSpace) {
-      addGroup({&block.stateSpace->gate}); // one tensor with all else
+      addGroup(
+          {&block.linear->query, &block.linear->key, &block.linear->value, &block.linear->gate});
     } else {
       addGroup({&block.query, &block.key, &block.value});
     }
     addGroup({&block.output});
+    if (block.stateSpace) {
+      addGroup({&block.stateSpace->gate}); // one tensor with all else that is multiplied
+      addGroup({&block.stateSpace->output});
+    }
     if (block.hasMlp()) {
       addGroup({block.gate ? &*block.gate : nullptr, &block.up});
       addGroup({&block.down});

@@ -306,7 +306,7 @@ private:
   Value buildStateSpace(Value x, const LayerSpec &layer, size_t index) {
     addGram(x, layer.stateSpace->gate);
     Value mixed = sinter::buildStateSpace(*this, x, layer, index, {start, count, first});
-    return buildAttentionOutput(mixed, layer);
+    return buildOutput(mixed, layer, layer.stateSpace->output);
   }
 
   Value buildConvolutionMixer(Value x, const LayerSpec &layer, size_t index) {
@@ -334,10 +334,13 @@ private:
 
   /// @param mixed of every head, [batch, chunk, heads, width]
   Value buildAttentionOutput(Value mixed, const LayerSpec &layer) {
-    mixed = graph.reshape(mixed, {batch, chunk, layer.output.in});
-    setLocation(layer, layer.output.name);
-    addGram(mixed, layer.output);
-    return buildDropout(buildLinear(mixed, layer.output));
+    return buildOutput(mixed, layer, layer.output);
+  }
+  Value buildOutput(Value mixed, const LayerSpec &layer, const LinearSpec &output) {
+    mixed = graph.reshape(mixed, {batch, chunk, output.in});
+    setLocation(layer, output.name);
+    addGram(mixed, output);
+    return buildDropout(buildLinear(mixed, output));
   }
 
   //===--------------------------------------------------------------------===//
@@ -524,13 +527,23 @@ private:
     return buildScale(buildInput(buildBlocks(hidden, layer, index), layer, index), layer);
   }
 
+  /// What lets tokens see others.
+  Value buildMixer(Value x, const LayerSpec &layer, size_t index) {
+    if (layer.linear)
+      return buildLinearAttention(x, layer, index);
+    if (layer.convolution)
+      return buildConvolutionMixer(x, layer, index);
+    if (layer.isStateSpace())
+      return buildStateSpace(x, layer, index);
+    if (layer.latent)
+      return buildLatentAttention(x, layer, index);
+    Value mixed = buildAttention(x, layer, index);
+    return layer.stateSpace ? graph.add(buildStateSpace(x, layer, index), mixed) : mixed;
+  }
+
   Value buildBlocks(Value hidden, const LayerSpec &layer, size_t index) {
     Value normal = buildNorm(hidden, layer.attentionNorm, layer);
-    Value mixed = layer.linear        ? buildLinearAttention(normal, layer, index)
-                  : layer.stateSpace  ? buildStateSpace(normal, layer, index)
-                  : layer.convolution ? buildConvolutionMixer(normal, layer, index)
-                  : layer.latent      ? buildLatentAttention(normal, layer, index)
-                                      : buildAttention(normal, layer, index);
+    Value mixed = buildMixer(normal, layer, index);
     if (spec.parallelResidual) {
       Value output = buildFeedForward(
           layer.mlpNorm ? buildNorm(hidden, layer.mlpNorm, layer) : normal, hidden, layer);

@@ -159,23 +159,22 @@ public:
         toHeads(convolve(space.query, space.value.out + space.key.out, "q_window"), groups);
     Value step = buildStep();
     Value decay = buildDecay(space.logDecay, step);
-    parts.setLocation(layer, getPath());
+    parts.setLocation(layer, space.path);
     Value mixed = attend(query, key, value, decay, step, /*scale=*/1, /*additive=*/true);
     mixed = graph.reshape(mixed, getRows());
     mixed = graph.add(mixed, graph.mul(rows, graph.broadcast(buildSkip(), getRows(), {2})));
     Value gate = graph.unary<SiluOp>(multiply(space.gate));
-    parts.setLocation(layer, space.norm.name);
+    parts.setLocation(layer, space.path + ".norm");
+    if (space.normsBeforeGate)
+      return graph.mul(normalize(mixed), gate);
     return normalize(graph.mul(mixed, gate));
   }
 
 private:
-  /// "mamba" of "mamba.norm".
-  std::string getPath() const { return space.norm.name.substr(0, space.norm.name.rfind('.')); }
-
   Value convolve(const LinearSpec &part, int64_t begin, const std::string &window) {
     int64_t all = space.value.out + space.key.out + space.query.out;
     return graph.unary<SiluOp>(MatrixStateBuilder::convolve(
-        part, begin, all, getPath(), space.convolution, space.convolutionBias, window));
+        part, begin, all, space.path, space.convolution, space.convolutionBias, window));
   }
 
   Value buildStep() {
@@ -187,19 +186,21 @@ private:
     return step;
   }
 
-  SmallVector<int64_t> getRows() const { return {batch, tokens, space.norm.size}; }
+  SmallVector<int64_t> getRows() const { return {batch, tokens, space.value.out}; }
 
   /// A head's number for each of its values: what goes over rows stays in whole ones.
   Value buildSkip() {
     SmallVector<int64_t> shape = {spec.linearValueHeads, spec.linearValueSize};
-    return graph.reshape(graph.broadcast(getNumbers(space.skip), shape, {0}), {space.norm.size});
+    return graph.reshape(graph.broadcast(getNumbers(space.skip), shape, {0}), {space.value.out});
   }
 
-  /// Each group's values over their length.
+  /// Each group's values over their length, if there is a norm.
   Value normalize(Value rows) {
+    if (!space.norm)
+      return rows;
     Value weight =
-        graph.cast(parts.getParameter(space.norm.weight, {space.norm.size}), graph.getF32());
-    int64_t groups = spec.linearKeyHeads, width = space.norm.size / groups;
+        graph.cast(parts.getParameter(space.norm->weight, {space.norm->size}), graph.getF32());
+    int64_t groups = spec.linearKeyHeads, width = space.norm->size / groups;
     if (groups == 1)
       return graph.rmsNorm(rows, weight, spec.normEps);
     Value norms = graph.rmsNorm(toHeads(rows, groups), graph.splat({width}, 1), spec.normEps);

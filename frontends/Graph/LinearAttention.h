@@ -12,7 +12,7 @@ namespace sinter {
 mlir::Value buildLinearAttention(ModelParts &parts, mlir::Value x, const LayerSpec &layer,
                                  size_t index, const ChunkPlace &place);
 
-/// The same of a layer with a state space.
+/// The same of a layer's state space.
 /// @return f32 `[batch, tokens, value heads * value size]`
 mlir::Value buildStateSpace(ModelParts &parts, mlir::Value x, const LayerSpec &layer, size_t index,
                             const ChunkPlace &place);

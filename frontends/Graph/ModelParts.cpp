@@ -98,6 +98,8 @@ Value ModelParts::buildProduct(Value x, const LinearSpec &linear) {
 
 Value ModelParts::buildLinear(Value x, const LinearSpec &linear) {
   Value y = buildProduct(x, linear);
+  if (linear.scale != 1)
+    y = graph.scale(y, linear.scale);
   if (!linear.bias)
     return y;
   Value bias =

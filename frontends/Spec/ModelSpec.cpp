@@ -78,6 +78,7 @@ void addLinearAttention(ParameterList &list, const ModelSpec &spec,
 void addStateSpace(ParameterList &list, const ModelSpec &spec, const StateSpaceSpec &space) {
   for (const LinearSpec *part : {&space.gate, &space.value, &space.key, &space.query, &space.step})
     list.addLinear(*part);
+  list.addLinear(space.output, true);
   int64_t channels = space.value.out + space.key.out + space.query.out;
   list.add(space.convolution, {channels, 1, spec.convolutionWidth}, {0, spec.initializerRange});
   if (!space.convolutionBias.empty())
@@ -85,7 +86,7 @@ void addStateSpace(ParameterList &list, const ModelSpec &spec, const StateSpaceS
   list.add(space.logDecay, {spec.linearValueHeads}, {});
   for (const std::string &name : {space.stepBias, space.skip})
     list.add(name, {spec.linearValueHeads}, {1, 0});
-  list.add(space.norm.weight, {space.norm.size}, {1, 0});
+  list.addNorm(space.norm);
 }
 
 void addConvolution(ParameterList &list, const ModelSpec &spec,
@@ -116,10 +117,10 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
   }
   for (const LayerSpec &layer : layers) {
     list.addNorm(layer.attentionNorm);
+    if (layer.stateSpace)
+      addStateSpace(list, *this, *layer.stateSpace);
     if (layer.linear) {
       addLinearAttention(list, *this, *layer.linear);
-    } else if (layer.stateSpace) {
-      addStateSpace(list, *this, *layer.stateSpace);
     } else if (layer.convolution) {
       addConvolution(list, *this, *layer.convolution);
     } else if (layer.latent) {
@@ -225,7 +226,7 @@ std::vector<const LinearSpec *> LayerSpec::getLinears() const {
       add(*part);
   if (stateSpace)
     for (const LinearSpec *part : {&stateSpace->gate, &stateSpace->value, &stateSpace->key,
-                                   &stateSpace->query, &stateSpace->step})
+                                   &stateSpace->query, &stateSpace->step, &stateSpace->output})
       add(*part);
   if (convolution)
     for (const LinearSpec *part : {&convolution->input, &convolution->gate, &convolution->value})

@@ -86,7 +86,8 @@ struct LinearSpec {
   int64_t in = 0;
   int64_t out = 0;
   WeightRef weight;
-  std::optional<WeightRef> bias;
+  std::optional<WeightRef> bias = {};
+  double scale = 1; ///< of what it gives
 };
 
 /// A norm's parameters; kind, epsilon and unit offset are the model's.
@@ -196,13 +197,15 @@ struct LinearAttentionSpec {
 ///   v, k, q = silu(convolution(value(x), key(x), query(x)))           each channel by itself
 ///   step    = softplus(step(x) + stepBias), within the model's limits, a number a head
 ///   y       = linear_attention(q, k, v, -exp(logDecay) step, step)    which only adds
-///   mixed   = norm((y + skip v) * silu(gate(x)))                      of each group's values
+///   mixed   = output(norm((y + skip v) * silu(gate(x))))              of each group's values
 struct StateSpaceSpec {
-  LinearSpec gate, value, key, query, step;
+  std::string path; ///< within its layer, for locations: "mamba"
+  LinearSpec gate, value, key, query, step, output;
   /// Tensors: [channels, 1, width] and [channels], or empty, of value's, key's and query's
   /// channels; numbers of each head.
   std::string convolution, convolutionBias, logDecay, stepBias, skip;
-  NormSpec norm; ///< of all values
+  std::optional<NormSpec> norm; ///< of all values
+  bool normsBeforeGate = false; ///< mixed = norm(y + skip v) * silu(gate(x))
 };
 
 /// A short convolution between two gates (LFM2: Liquid AI, "LFM2 Technical Report", 2025):
@@ -245,7 +248,7 @@ struct LayerSpec {
   std::optional<LatentAttentionSpec> latent;  ///< in place of key and value
   MixerKind mixer = MixerKind::Attention;     ///< in place of query, key and value ...
   std::optional<LinearAttentionSpec> linear;  ///< ... linear attention
-  std::optional<StateSpaceSpec> stateSpace;   ///< ... a state space
+  std::optional<StateSpaceSpec> stateSpace;   ///< ... a state space, or one beside attention
   std::optional<ConvolutionSpec> convolution; ///< ... or a convolution
   std::optional<LinearSpec> attentionGate;    ///< what heads give is scaled by its sigmoid
   /// Norms before positions, of the model's headNormKind: over each head, or over all of them where
@@ -285,6 +288,13 @@ struct ParameterInfo {
 /// The number of elements of some tensors.
 uint64_t countElements(const std::vector<ParameterInfo> &parameters);
 
+/// Factors of what products give, by their places in a layer (Falcon-H1).
+struct ProductScales {
+  double query = 1, key = 1, value = 1, attention = 1, mlpGate = 1, mlp = 1;
+  double gate = 1, states = 1, keys = 1, queries = 1, steps = 1,
+         stateSpace = 1; ///< of state spaces
+};
+
 struct ModelSpec {
   std::string modelType; ///< for messages and metadata only: nothing may depend on it
   int64_t vocabSize = 0;
@@ -303,6 +313,8 @@ struct ModelSpec {
   int64_t convolutionWidth = 0; ///< ... or a convolution that is the mixer
   bool convolutionBias = false; ///< of the latter, and of its products, and of state spaces
   bool stateSpaceBias = false;  ///< of state spaces' products
+  bool stateSpaceNorm = true;
+  bool normsBeforeGate = false;              ///< in state spaces
   double leastStep = 0, mostStep = HUGE_VAL; ///< of state spaces
   /// Of Qwen3-Next: Q, K and V are one tensor and the gate another, all heads of each together.
   bool splitsProjections = false;
@@ -349,6 +361,7 @@ struct ModelSpec {
   std::vector<float> alibiSlopes; ///< of the heads, where Alibi
 
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
+  ProductScales productScales;
   /// Of embeddings of another width than layers have, and back to it before the head.
   int64_t embeddingSize = 0; ///< 0: hiddenSize
   std::optional<LinearSpec> embeddingProjection, headProjection;

@@ -99,7 +99,8 @@ TEST_P(OtherLogits, AreThoseOfTheReference) {
     EXPECT_LE(model.errorOf(row, position, 1), 1e-5) << position;
   });
   model.compile(options({"logits"}, 1, model.length, DType::BF16));
-  EXPECT_LE(model.errorOf(model.logits()), getBf16Tolerance(2e-2));
+  // PyTorch's own in bf16 is up to 4.5e-2 of these (gemma4_unified).
+  EXPECT_LE(model.errorOf(model.logits()), getBf16Tolerance(3e-2));
 }
 
 INSTANTIATE_TEST_SUITE_P(Wide, OtherLogits, testing::ValuesIn(wideModelNames()), testName);

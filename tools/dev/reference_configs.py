@@ -113,6 +113,15 @@ def hugging_face_models():
         "bamba": ("BambaConfig", {
             **grouped, "num_hidden_layers": 3, "attn_layer_indices": [1], "mamba_n_heads": 4,
             "mamba_n_groups": 2, "mamba_d_state": 12, "mamba_conv_bias": True}),
+        "falcon_h1": ("FalconH1Config", {
+            **grouped, "mamba_d_ssm": 24, "mamba_n_heads": 4, "mamba_n_groups": 2,
+            "mamba_d_state": 12, "embedding_multiplier": 2.5, "lm_head_multiplier": 0.4,
+            "key_multiplier": 0.7, "attention_in_multiplier": 1.3, "attention_out_multiplier": 0.9,
+            "ssm_in_multiplier": 1.2, "ssm_out_multiplier": 0.6, "mlp_multipliers": [0.8, 0.5],
+            "ssm_multipliers": [0.9, 1.4, 0.6, 1.1, 0.7]}),
+        "falcon_h1-norm": ("FalconH1Config", {
+            **grouped, "mamba_d_ssm": None, "mamba_n_heads": 4, "mamba_n_groups": 2,
+            "mamba_d_state": 9, "mamba_rms_norm": True}),
         "mamba2": ("Mamba2Config", {
             "vocab_size": small["vocab_size"], "hidden_size": small["hidden_size"],
             "num_hidden_layers": 2, "num_heads": 4, "head_dim": 16,
@@ -456,5 +465,6 @@ FAMILIES = {
     "solar_open": torch.bfloat16,
     "bamba": torch.bfloat16, "mamba2": torch.bfloat16, "nemotron_h": torch.bfloat16,
     "nemotron_h-experts": torch.bfloat16, "granitemoehybrid": torch.bfloat16,
-    "granitemoehybrid-dense": torch.bfloat16,
+    "granitemoehybrid-dense": torch.bfloat16, "falcon_h1": torch.bfloat16,
+    "falcon_h1-norm": torch.bfloat16,
 }

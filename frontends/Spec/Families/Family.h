@@ -114,8 +114,8 @@ void readRotatedLayers(ConfigReader &config, ModelSpec &spec);
 /// Gives every layer the window of `sliding_window` where it is not null.
 void readUniformWindow(ConfigReader &config, ModelSpec &spec);
 
-/// layer_types ("full_attention", `otherType`): layers of the other type mix positions by `other`.
-/// Where the key is absent they are those that `isOther(layer)` chooses.
+/// layer_types or layers_block_type ("full_attention", `otherType`): layers of the other type mix
+/// positions by `other`. Where the key is absent they are those that `isOther(layer)` chooses.
 void readLayerMixers(ConfigReader &config, ModelSpec &spec, const char *otherType, MixerKind other,
                      const std::function<bool(size_t layer)> &isOther);
 
@@ -144,10 +144,22 @@ void readLinearHeads(ConfigReader &config, ModelSpec &spec, const LinearHeadDefa
 /// The keys by which a family says what its state spaces are, and what they are by default.
 struct StateSpaceKeys {
   const char *heads, *headSize, *groups, *stateSize, *width, *expand, *bias, *convolutionBias,
-      *chunk; ///< the last one how they are computed, which is not read
+      *chunk;                   ///< the last one how they are computed, which is not read
+  const char *values = nullptr; ///< all heads' values, in place of `expand`
   std::optional<int64_t> headSizeDefault = {}; ///< nothing: the widened hidden size / heads
   int64_t groupsDefault = 1, stateSizeDefault = 256;
 };
+
+/// Those of Llama's relatives.
+inline constexpr StateSpaceKeys kMambaKeys = {.heads = "mamba_n_heads",
+                                              .headSize = "mamba_d_head",
+                                              .groups = "mamba_n_groups",
+                                              .stateSize = "mamba_d_state",
+                                              .width = "mamba_d_conv",
+                                              .expand = "mamba_expand",
+                                              .bias = "mamba_proj_bias",
+                                              .convolutionBias = "mamba_conv_bias",
+                                              .chunk = "mamba_chunk_size"};
 
 /// Heads, groups, sizes, biases and time_step_limit of state spaces.
 void readStateSpaces(ConfigReader &config, ModelSpec &spec, const StateSpaceKeys &keys);
@@ -218,8 +230,8 @@ NormSpec norm(const ModelSpec &spec, std::string name, const std::string &stem, 
 /// are learned, transformer.ln_f, lm_head, and transformer.h.N with its ln_1.
 void nameGptTensors(ModelSpec &spec);
 
-/// A layer's state space in place of attention: `stem`.in_proj, with all of gate, values, keys,
-/// queries and steps, conv1d, A_log, dt_bias, D, norm and out_proj.
+/// A layer's state space, in place of attention or beside it: `stem`.in_proj, with all of gate,
+/// values, keys, queries and steps, conv1d, A_log, dt_bias, D, norm and out_proj.
 /// @param name what `stem` is called within the layer
 void nameStateSpace(const ModelSpec &spec, LayerSpec &layer, const std::string &name,
                     const std::string &stem);

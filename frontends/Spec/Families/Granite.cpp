@@ -116,31 +116,9 @@ void graniteMoeHybridReadConfig(ConfigReader &config, ModelSpec &spec) {
     spec.mlpSize = config.size("shared_intermediate_size", 1024);
     config.ignore({"num_experts_per_tok", "output_router_logits", "router_aux_loss_coef"});
   }
-  std::optional<std::vector<std::string>> types =
-      readBlockTypes(config, {"layer_types", "layers_block_type"});
-  if (types && types->size() != spec.layers.size())
-    return config.mistake("layer_types",
-                          "it has " + std::to_string(types->size()) + " entries for " +
-                              std::to_string(spec.layers.size()) + " layers",
-                          "");
-  for (size_t i = 0; i < spec.layers.size(); ++i) {
-    if (types && (*types)[i] == "full_attention")
-      continue;
-    if (types && (*types)[i] != "linear_attention")
-      config.mistake("layer_types", "'" + (*types)[i] + "' is not supported",
-                     "use 'linear_attention' or 'full_attention'");
-    spec.layers[i].mixer = MixerKind::StateSpace;
-  }
-  readStateSpaces(config, spec,
-                  {.heads = "mamba_n_heads",
-                   .headSize = "mamba_d_head",
-                   .groups = "mamba_n_groups",
-                   .stateSize = "mamba_d_state",
-                   .width = "mamba_d_conv",
-                   .expand = "mamba_expand",
-                   .bias = "mamba_proj_bias",
-                   .convolutionBias = "mamba_conv_bias",
-                   .chunk = "mamba_chunk_size"});
+  readLayerMixers(config, spec, "linear_attention", MixerKind::StateSpace,
+                  [](size_t) { return true; });
+  readStateSpaces(config, spec, kMambaKeys);
   if (config.text("position_embedding_type", "nope") != "rope")
     spec.positions = PositionKind::None;
   config.ignore({"normalization_function", "init_method", "logits_to_keep"});

@@ -1,7 +1,8 @@
-// Mamba-2, whose layers are state spaces alone; Bamba, Llama with state spaces in most layers; and
-// Nemotron-H, whose blocks are state spaces, attention without positions, MLPs of squared ReLU, or
-// experts of these, each behind a norm of its own: an MLP or experts and the block before it are a
-// layer here.
+// Mamba-2, whose layers are state spaces alone; Bamba, Llama with state spaces in most layers;
+// Falcon-H1, Llama with a state space beside attention in every layer, and factors of all that
+// products give; and Nemotron-H, whose blocks are state spaces, attention without positions, MLPs
+// of squared ReLU, or experts of these, each behind a norm of its own: an MLP or experts and the
+// block before it are a layer here.
 
 #include "frontends/Spec/Families/Family.h"
 #include <algorithm>
@@ -82,16 +83,7 @@ void bambaReadConfig(ConfigReader &config, ModelSpec &spec) {
   for (size_t i = 0; i < spec.layers.size(); ++i)
     if (std::find(full.begin(), full.end(), double(i)) == full.end())
       spec.layers[i].mixer = MixerKind::StateSpace;
-  readStateSpaces(config, spec,
-                  {.heads = "mamba_n_heads",
-                   .headSize = "mamba_d_head",
-                   .groups = "mamba_n_groups",
-                   .stateSize = "mamba_d_state",
-                   .width = "mamba_d_conv",
-                   .expand = "mamba_expand",
-                   .bias = "mamba_proj_bias",
-                   .convolutionBias = "mamba_conv_bias",
-                   .chunk = "mamba_chunk_size"});
+  readStateSpaces(config, spec, kMambaKeys);
   config.ignore({"z_loss_coefficient", "num_logits_to_keep"});
 }
 
@@ -109,6 +101,73 @@ void bambaNameTensors(ModelSpec &spec) {
     layer.down = named("feed_forward.down_proj", spec.mlpSize, spec.hiddenSize);
     if (layer.isStateSpace())
       nameStateSpace(spec, layer, "mamba", layer.path + ".mamba");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Falcon-H1
+//===----------------------------------------------------------------------===//
+
+/// So many factors, or ones where the key is absent.
+static std::vector<double> readFactors(ConfigReader &config, const char *key, size_t count) {
+  std::vector<double> factors = config.numbers(key);
+  if (factors.empty())
+    return std::vector<double>(count, 1);
+  if (factors.size() != count)
+    config.mistake(
+        key, "it has " + std::to_string(factors.size()) + " entries, not " + std::to_string(count),
+        "");
+  factors.resize(count, 1);
+  return factors;
+}
+
+void falconH1ReadConfig(ConfigReader &config, ModelSpec &spec) {
+  readLlama(config, spec, {.positions = 8192, .kvHeads = 8});
+  spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
+  spec.mlpBias = config.flag("mlp_bias", false);
+  StateSpaceKeys keys = kMambaKeys;
+  keys.values = "mamba_d_ssm";
+  readStateSpaces(config, spec, keys);
+  if (config.flag("projectors_bias", spec.stateSpaceBias) != spec.stateSpaceBias)
+    config.mistake("projectors_bias", "it is not what mamba_proj_bias is", "");
+  spec.stateSpaceNorm = config.flag("mamba_rms_norm", false);
+  spec.normsBeforeGate = config.flag("mamba_norm_before_gate", true) && spec.stateSpaceNorm;
+  spec.embeddingScale = config.positive("embedding_multiplier", 1);
+  spec.logitScale = config.positive("lm_head_multiplier", 1);
+  // Factors of what products take are those of what they give.
+  double in = config.positive("attention_in_multiplier", 1),
+         states = config.positive("ssm_in_multiplier", 1);
+  std::vector<double> parts = readFactors(config, "ssm_multipliers", 5),
+                      mlp = readFactors(config, "mlp_multipliers", 2);
+  spec.productScales = {.query = in,
+                        .key = in * config.positive("key_multiplier", 1),
+                        .value = in,
+                        .attention = config.positive("attention_out_multiplier", 1),
+                        .mlpGate = mlp[0],
+                        .mlp = mlp[1],
+                        .gate = states * parts[0],
+                        .states = states * parts[1],
+                        .keys = states * parts[2],
+                        .queries = states * parts[3],
+                        .steps = states * parts[4],
+                        .stateSpace = config.positive("ssm_out_multiplier", 1)};
+  for (const char *bias : {"attention_bias", "mlp_bias", "mamba_proj_bias"})
+    if (config.flag(bias, false))
+      config.mistake(bias, "biases beside factors of products are not supported", "");
+  config.ignore({"num_logits_to_keep"});
+}
+
+void falconH1NameTensors(ModelSpec &spec) {
+  bambaNameTensors(spec);
+  const ProductScales &scales = spec.productScales;
+  for (LayerSpec &layer : spec.layers) {
+    nameStateSpace(spec, layer, "mamba", layer.path + ".mamba");
+    layer.query.scale = scales.query;
+    layer.key.scale = scales.key;
+    layer.value.scale = scales.value;
+    layer.output.scale = scales.attention;
+    layer.gate->scale = scales.mlpGate;
+    layer.down.scale = scales.mlp;
   }
 }
 

@@ -49,27 +49,35 @@ void nameStateSpace(const ModelSpec &spec, LayerSpec &layer, const std::string &
   int64_t values = spec.linearValueHeads * spec.linearValueSize,
           keys = spec.linearKeyHeads * spec.linearKeySize, heads = spec.linearValueHeads;
   int64_t begin = 0;
-  auto next = [&](const char *part, int64_t count) {
+  auto next = [&](const char *part, int64_t count, double scale) {
     WeightRef ref{.tensorOut = 2 * (values + keys) + heads, .begin = begin, .count = count};
     begin += count;
-    return linearPart(name + ".in_proj." + part, stem + ".in_proj", spec.hiddenSize, ref,
-                      spec.stateSpaceBias);
+    LinearSpec linear = linearPart(name + ".in_proj." + part, stem + ".in_proj", spec.hiddenSize,
+                                   ref, spec.stateSpaceBias);
+    linear.scale = scale;
+    return linear;
   };
+  const ProductScales &scales = spec.productScales;
   StateSpaceSpec &space = layer.stateSpace.emplace();
-  space.gate = next("gate", values);
-  space.value = next("x", values);
-  space.key = next("b", keys);
-  space.query = next("c", keys);
-  space.step = next("dt", heads);
+  space.path = name;
+  space.gate = next("gate", values, scales.gate);
+  space.value = next("x", values, scales.states);
+  space.key = next("b", keys, scales.keys);
+  space.query = next("c", keys, scales.queries);
+  space.step = next("dt", heads, scales.steps);
   space.convolution = stem + ".conv1d.weight";
   space.convolutionBias = spec.convolutionBias ? stem + ".conv1d.bias" : "";
   space.logDecay = stem + ".A_log";
   space.stepBias = stem + ".dt_bias";
   space.skip = stem + ".D";
-  space.norm = {name + ".norm", stem + ".norm.weight", "", values};
-  layer.query = layer.key = layer.value = {};
-  layer.output =
+  if (spec.stateSpaceNorm)
+    space.norm = {name + ".norm", stem + ".norm.weight", "", values};
+  space.normsBeforeGate = spec.normsBeforeGate;
+  space.output =
       linear(name + ".out_proj", stem + ".out_proj", values, spec.hiddenSize, spec.stateSpaceBias);
+  space.output.scale = scales.stateSpace;
+  if (layer.isStateSpace())
+    layer.query = layer.key = layer.value = layer.output = {};
 }
 
 void nameHeadNorms(ModelSpec &spec, const char *query, const char *key) {

@@ -134,7 +134,8 @@ void readUniformWindow(ConfigReader &config, ModelSpec &spec) {
 
 void readLayerMixers(ConfigReader &config, ModelSpec &spec, const char *otherType, MixerKind other,
                      const std::function<bool(size_t layer)> &isOther) {
-  std::optional<std::vector<std::string>> types = config.texts("layer_types");
+  std::optional<std::vector<std::string>> types =
+      readBlockTypes(config, {"layer_types", "layers_block_type"});
   if (types && types->size() != spec.layers.size())
     return config.mistake("layer_types",
                           "it has " + std::to_string(types->size()) + " entries for " +

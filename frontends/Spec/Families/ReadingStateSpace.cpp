@@ -34,6 +34,8 @@ static void readStepLimits(ConfigReader &config, ModelSpec &spec) {
 void readStateSpaces(ConfigReader &config, ModelSpec &spec, const StateSpaceKeys &keys) {
   int64_t heads = spec.linearValueHeads = config.size(keys.heads, 128);
   int64_t inner = config.size(keys.expand, 2) * spec.hiddenSize;
+  if (keys.values && (config.has(keys.values) || !config.present(keys.values)))
+    inner = config.size(keys.values, 1024);
   const ConfigReader::Json *size = config.value(keys.headSize);
   if (keys.headSizeDefault || (size && size->is_number()))
     spec.linearValueSize = config.size(keys.headSize, keys.headSizeDefault);
@@ -46,6 +48,11 @@ void readStateSpaces(ConfigReader &config, ModelSpec &spec, const StateSpaceKeys
                    "");
   else
     spec.linearValueSize = inner / heads;
+  if (!keys.headSizeDefault && spec.linearValueSize && spec.linearValueSize * heads != inner)
+    config.mistake(keys.headSize,
+                   std::to_string(heads) + " heads of " + std::to_string(spec.linearValueSize) +
+                       " are not the " + std::to_string(inner) + " values",
+                   "");
   int64_t groups = spec.linearKeyHeads = config.size(keys.groups, keys.groupsDefault);
   if (heads % groups != 0)
     config.mistake(keys.groups,

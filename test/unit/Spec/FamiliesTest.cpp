@@ -127,6 +127,23 @@ TEST(Families, StateSpacesInPlaceOfAttention) {
   EXPECT_TRUE(needs(spec, "model.layers.0.shared_mlp.input_linear.weight", {56, 32}));
 }
 
+TEST(Families, StateSpacesBesideAttention) {
+  ModelSpec spec = parse(config("falcon_h1", R"("mamba_n_heads": 4, "mamba_d_ssm": 24,
+      "mamba_d_state": 10, "ssm_in_multiplier": 2, "ssm_multipliers": [1, 3, 1, 1, 1],
+      "attention_in_multiplier": 5, "key_multiplier": 0.5)"));
+  const LayerSpec &layer = spec.layers[0];
+  EXPECT_FALSE(layer.isStateSpace());
+  ASSERT_TRUE(layer.stateSpace);
+  EXPECT_EQ(layer.stateSpace->value.scale, 6);
+  EXPECT_EQ(layer.stateSpace->gate.scale, 2);
+  EXPECT_EQ(layer.key.scale, 2.5);
+  std::string stem = "model.layers.0.";
+  EXPECT_TRUE(needs(spec, stem + "mamba.in_proj.weight", {72, 32}));
+  EXPECT_TRUE(needs(spec, stem + "mamba.out_proj.weight", {32, 24}));
+  EXPECT_FALSE(needs(spec, stem + "mamba.norm.weight", {24}));
+  EXPECT_TRUE(needs(spec, stem + "self_attn.o_proj.weight", {32, 32}));
+}
+
 TEST(Families, BlocksOfNemotronH) {
   ModelSpec spec = parse(R"({"model_type": "nemotron_h", "vocab_size": 9, "hidden_size": 16,
       "intermediate_size": 20, "hybrid_override_pattern": "MM-*E", "num_attention_heads": 4,
