@@ -120,10 +120,6 @@ Json scoreScale(GgufKeys &keys) {
   return keys.number("attention.scale", 1 / std::sqrt(double(headSize(keys))));
 }
 
-Json keyHeads(GgufKeys &keys) {
-  return keys.size("attention.head_count_kv", keys.size("attention.head_count"));
-}
-
 Json thetaOfWindows(GgufKeys &keys) {
   return {{"sliding_attention", {{"rope_theta", keys.number("rope.freq_base", 10000)}}}};
 }
@@ -134,27 +130,8 @@ bool hasWindow(const GgufKeys &keys) {
   return window && *window != 0;
 }
 
-/// Of a list with a number a layer, in which 0 is a layer with a convolution in attention's place.
-Json layersOfLfm2(GgufKeys &keys) {
-  Json kinds = Json::array();
-  const Json *heads = keys.find("attention.head_count_kv");
-  if (!heads || !heads->is_array()) {
-    keys.mistake("its " + keys.nameOf("attention.head_count_kv") + " is no list");
-    return kinds;
-  }
-  for (const Json &count : *heads)
-    kinds.push_back(count == 0 ? "conv" : "full_attention");
-  return kinds;
-}
-
-Json keyHeadsOfLfm2(GgufKeys &keys) {
-  int64_t most = 0;
-  if (const Json *heads = keys.find("attention.head_count_kv"); heads && heads->is_array())
-    for (const Json &count : *heads)
-      if (count.is_number_integer())
-        most = std::max(most, count.get<int64_t>());
-  return most ? Json(most) : Json();
-}
+/// Others have a convolution in attention's place.
+Json layersOfLfm2(GgufKeys &keys) { return layersByKeyHeads(keys, "conv"); }
 
 /// The activation, one of whose numbers is the same in all models.
 Json xielu(GgufKeys &keys) {
@@ -185,7 +162,7 @@ Value stacksExperts(bool normalizes) {
   return [normalizes](GgufKeys &keys) {
     auto require = [&](const char *key, std::initializer_list<Json> known) {
       const Json *value = keys.find(key);
-      if (value && std::ranges::find(known, *value) == known.end())
+      if (value && std::find(known.begin(), known.end(), *value) == known.end())
         keys.mistake("its " + keys.nameOf(key) + " is " + value->dump() +
                          ", which is not supported",
                      "take another model, or its Hugging Face directory");
@@ -212,11 +189,6 @@ Json stacksSigmoidExperts(GgufKeys &keys) {
 /// Those that predict further tokens come behind the others.
 Json layersOfOneToken(GgufKeys &keys) {
   return keys.size("block_count") - keys.count("nextn_predict_layers", 0);
-}
-
-Json expertScale(GgufKeys &keys) {
-  double scale = keys.number("expert_weights_scale", 1);
-  return scale == 0 ? 1 : scale;
 }
 
 bool hasSigmoids(const GgufKeys &keys) {
@@ -262,6 +234,7 @@ Json sharesKeyHeads(GgufKeys &keys) {
   return groups != 1 && groups != keys.size("attention.head_count");
 }
 
+Json zero(GgufKeys &) { return 0; }
 Json one(GgufKeys &) { return 1; }
 Json two(GgufKeys &) { return 2; }
 
@@ -348,6 +321,19 @@ const Names kGraniteMoeNames = kNorms + kAttention + kPairedQueries +
                                      {"ffn_up_exps", "block_sparse_moe.experts.up"},
                                      {"ffn_down_exps", "block_sparse_moe.experts.down"}};
 
+const Names kSharedMlp = {{"ffn_gate_shexp", "shared_mlp.gate"},
+                          {"ffn_up_shexp", "shared_mlp.up"},
+                          {"ffn_down_shexp", "shared_mlp.output_linear"}};
+
+const Names kBambaGlobal = {{"token_embd", "model.embed_tokens"},
+                            {"output_norm", "model.final_layernorm"},
+                            {"output", "lm_head"}};
+const Names kBambaNames =
+    listMambaTensors() +
+    Names{{"attn_norm", "input_layernorm"},    {"attn_v", "self_attn.v_proj"},
+          {"attn_output", "self_attn.o_proj"}, {"ffn_gate", "feed_forward.gate_proj"},
+          {"ffn_up", "feed_forward.up_proj"},  {"ffn_down", "feed_forward.down_proj"}};
+
 const Names kHeadLayerNorms = {{"attn_q_norm", "self_attn.query_layernorm"},
                                {"attn_k_norm", "self_attn.key_layernorm"}};
 const Names kLfm2Global = {{"token_embd", "model.embed_tokens"},
@@ -372,7 +358,7 @@ const Names kLfm2Experts = {{"ffn_gate_inp", "feed_forward.gate"},
                             {"ffn_up_exps", "feed_forward.experts.w3"},
                             {"ffn_down_exps", "feed_forward.experts.w2"},
                             {"exp_probs_b", "feed_forward.expert_bias", GgufChange::Ending}};
-const Keys kLfm2Keys = kSizes + Keys{{"num_key_value_heads", keyHeadsOfLfm2},
+const Keys kLfm2Keys = kSizes + Keys{{"num_key_value_heads", keyHeads},
                                      {"layer_types", layersOfLfm2},
                                      {"rope_theta", number("rope.freq_base", 1e6)},
                                      {"norm_eps", number("attention.layer_norm_rms_epsilon", 1e-5)},
@@ -573,10 +559,7 @@ const GgufArchitecture kArchitectures[] = {
     {"deepseek2", "deepseek_v2", kLayers, kGlobal, kDeepSeekNames,
      kDeepSeekKeys + Keys{{"stacked_experts", isTrue}, {"topk_method", choiceOfGroups}}},
     {"granite", "granite", kLayers, kGlobal, kLlamaNames, kGraniteKeys},
-    {"granitemoe", "granitemoeshared", kLayers, kGlobal,
-     kGraniteMoeNames + Names{{"ffn_gate_shexp", "shared_mlp.gate"},
-                              {"ffn_up_shexp", "shared_mlp.up"},
-                              {"ffn_down_shexp", "shared_mlp.output_linear"}},
+    {"granitemoe", "granitemoeshared", kLayers, kGlobal, kGraniteMoeNames + kSharedMlp,
      kGraniteKeys + experts("num_local_experts", true) +
          Keys{{"shared_intermediate_size", size("expert_shared_feed_forward_length")}},
      [](const GgufKeys &keys) {
@@ -584,6 +567,34 @@ const GgufArchitecture kArchitectures[] = {
      }},
     {"granitemoe", "granitemoe", kLayers, kGlobal, kGraniteMoeNames,
      kGraniteKeys + experts("num_local_experts", true)},
+    {"granitehybrid", "bamba", kLayers, kBambaGlobal,
+     kBambaNames + kPairedQueries + Names{{"ffn_norm", "pre_ff_layernorm"}},
+     kPartHeads + kRmsEps + kSilu + kAttentionBias + kMlpBias + listBambaKeys(),
+     [](const GgufKeys &keys) {
+       const Json *rotates = keys.find("rope.scaling.finetuned");
+       return rotates && *rotates == true;
+     }},
+    {"granitehybrid", "granitemoehybrid", kLayers, kGlobal,
+     kGraniteMoeNames + kSharedMlp + listMambaTensors(),
+     kGraniteKeys + experts("num_local_experts", true) + listGraniteHybridKeys() +
+         Keys{{"shared_intermediate_size", size("expert_shared_feed_forward_length")}},
+     hasExperts},
+    {"granitehybrid", "granitemoehybrid", kLayers, kGlobal,
+     kNorms + kAttention + kPairedQueries + listMambaTensors() +
+         Names{{"ffn_gate", "shared_mlp.gate"},
+               {"ffn_up", "shared_mlp.up"},
+               {"ffn_down", "shared_mlp.output_linear"}},
+     kGraniteKeys + listGraniteHybridKeys() +
+         Keys{{"num_local_experts", zero},
+              {"stacked_experts", isTrue},
+              {"shared_intermediate_size", sharedSize}}},
+    // Its converter leaves the end of a name out.
+    {"falcon-h1", "falcon_h1", kLayers, kBambaGlobal,
+     kBambaNames + kQueries + Names{{"ffn_norm", "pre_ff_layernorm.weight"}},
+     kWholeHeads + kRmsEps + kSilu + kAttentionBias + kMlpBias + listFalconH1Keys()},
+    describeMamba2(),
+    describeNemotronH(),
+    describeNemotronHMoe(),
     {"smollm3", "smollm3", kLayers, kGlobal, kLlamaNames,
      kLlamaKeys + kWindow + kAttentionBias + kMlpBias},
     {"command-r", "cohere", kLayers, kGlobal, kNorms + kProducts + kQueries + kHeadNorms,

@@ -25,7 +25,8 @@ enum class GgufChange {
   Ending,        ///< its name has got one, ".weight", ".bias" or ".scale"
   RowOfEnding,   ///< the same, and [1, in] became [in]
   Taps,          ///< a convolution's [channels, 1, taps] became a matrix
-  Decays,        ///< a became -exp(a)
+  Vector,        ///< a vector became a matrix
+  Decays,        ///< a vector, which may have become a matrix, of which a became -exp(a)
   ValuesTiled,   ///< rows: heads of a key head's values, one key head after the other, became the
                  ///< first head of each, the second of each, ...; ends are kept
   ValuesBehind,  ///< the same of the rows behind those of queries and keys
@@ -38,7 +39,7 @@ enum class GgufChange {
 
 struct GgufTensorName {
   const char *file; ///< "attn_q" in the file, of what ends otherwise "ffn_gate_inp.scale" ...
-  const char *name; ///< ... and "self_attn.q_proj" in Hugging Face's model
+  std::string name; ///< ... and "self_attn.q_proj" in Hugging Face's model
   GgufChange change = GgufChange::None;
 };
 

@@ -18,6 +18,22 @@ int64_t GgufKeys::size(const std::string &key) {
   return static_cast<int64_t>(value->get<uint64_t>());
 }
 
+int64_t GgufKeys::sizeInLayers(const std::string &key) {
+  const Json *value = find(key);
+  if (!value || !value->is_array())
+    return size(key);
+  uint64_t of = 0;
+  for (const Json &one : *value) {
+    bool isWhole = one.is_number_integer() && one >= 0 && one <= INT32_MAX;
+    if (!isWhole || (of && one != 0 && one != of)) {
+      mistake("its " + nameOf(key) + " is no whole number, the same in all layers that have one");
+      return 1;
+    }
+    of = std::max(of, one.get<uint64_t>());
+  }
+  return of ? static_cast<int64_t>(of) : 1;
+}
+
 int64_t GgufKeys::count(const std::string &key, int64_t absent) {
   const Json *value = find(key);
   if (!value)
@@ -50,6 +66,14 @@ const GgufKeys::Json *GgufKeys::findEntry(const std::string &name) const {
 const GgufTensor *GgufKeys::findTensor(std::string_view name) const {
   auto found = std::ranges::find(file.tensors, name, &GgufTensor::name);
   return found == file.tensors.end() ? nullptr : &*found;
+}
+
+bool GgufKeys::holdsInLayer(std::string_view name) const {
+  return std::any_of(file.tensors.begin(), file.tensors.end(), [&](const GgufTensor &tensor) {
+    std::string_view own = tensor.name;
+    return own.starts_with("blk.") && own.ends_with(name) &&
+           own.substr(0, own.size() - name.size()).ends_with('.');
+  });
 }
 
 void GgufKeys::mistake(const std::string &why, const char *remedy) {

@@ -26,6 +26,10 @@ public:
   /// The same, or `absent` where the file has no such key.
   int64_t size(const std::string &key, int64_t absent) { return find(key) ? size(key) : absent; }
 
+  /// The same of a key that may have a number a layer, of which 0 is none: that of the layers that
+  /// have some, which is one. 1 where none has.
+  int64_t sizeInLayers(const std::string &key);
+
   /// A whole number from 0 to 2^31 - 1, or `absent`.
   int64_t count(const std::string &key, int64_t absent);
 
@@ -40,6 +44,9 @@ public:
 
   /// A tensor of this name; null where there is none.
   const GgufTensor *findTensor(std::string_view name) const;
+
+  /// Whether a layer has a tensor of this name.
+  bool holdsInLayer(std::string_view name) const;
 
   /// The key as it stands in the file.
   std::string nameOf(const std::string &key) const { return architecture + "." + key; }

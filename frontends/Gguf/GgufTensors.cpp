@@ -1,5 +1,5 @@
 #include "frontends/Gguf/GgufTensors.h"
-#include "frontends/Gguf/GgufArchitectures.h"
+#include "frontends/Gguf/GgufValues.h"
 #include "runtime/Base/WriteFloats.h"
 #include <algorithm>
 #include <cassert>
@@ -271,10 +271,9 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
                                               size_t fileIndex) {
   SINTER_TRY(const GgufArchitecture *architecture, findGgufArchitecture(file, source));
   GgufKeys keys(file, source, architecture->name);
-  int64_t heads = keys.size("attention.head_count");
-  // One a layer is of architectures whose rows stay as they are.
-  const GgufKeys::Json *given = keys.find("attention.head_count_kv");
-  int64_t keyHeads = given && !given->is_array() ? keys.size("attention.head_count_kv") : heads;
+  // 0 of models without attention.
+  const GgufKeys::Json *given = keys.find("attention.head_count");
+  int64_t heads = given && *given == 0 ? 1 : keys.size("attention.head_count");
   SINTER_CHECK(keys.finish());
   std::vector<Tensor> tensors;
   for (const GgufTensor &stored : file.tensors) {
@@ -313,6 +312,7 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     // added to weights alone.
     GgufChange change = found->change;
     if (change == GgufChange::Ending || (change == GgufChange::Transposed && vector) ||
+        (change == GgufChange::Taps && ending == ".bias") ||
         (change == GgufChange::OneAdded && ending == ".bias"))
       change = GgufChange::None;
     if (change == GgufChange::KeysOfLatent) {
@@ -338,6 +338,12 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
       tensor.shape.insert(tensor.shape.begin() + 1, 1);
       change = GgufChange::None;
     }
+    if (change == GgufChange::Vector || change == GgufChange::Decays) {
+      if (!stored.type->plain)
+        return unknown("it is in blocks, which vectors are not");
+      tensor.shape = {stored.getRows() * stored.getColumns()};
+      change = change == GgufChange::Vector ? GgufChange::None : change;
+    }
     if (stored.type->plain && change == GgufChange::None) {
       tensor.dtype = stored.type->plain;
       tensors.push_back(std::move(tensor));
@@ -352,8 +358,12 @@ Expected<std::vector<Tensor>> nameGgufTensors(const GgufFile &file, std::string_
     Rows rows{stored, stored.getRows(), stored.getColumns(), change};
     if (byRows && vector)
       std::swap(rows.count, rows.columns);
-    if (byRows)
+    int64_t keyHeads = heads;
+    if (byRows) {
+      keyHeads = gguf::keyHeads(keys).get<int64_t>();
+      SINTER_CHECK(keys.finish());
       rows.heads = std::string_view(found->file) == "attn_k" ? keyHeads : heads;
+    }
     rows.keyHeads = keyHeads;
     int64_t parts = change == GgufChange::PartsApart ? heads + 2 * keyHeads : 2 * rows.heads;
     if (byRows && (rows.count % parts != 0 || (vector && !stored.type->plain) ||

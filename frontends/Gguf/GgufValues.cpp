@@ -23,4 +23,26 @@ Json gguf::layerTypes(GgufKeys &keys) {
   return types;
 }
 
+Json gguf::keyHeads(GgufKeys &keys) {
+  bool isGiven = keys.find("attention.head_count_kv");
+  return isGiven ? keys.sizeInLayers("attention.head_count_kv") : keys.size("attention.head_count");
+}
+
+Json gguf::layersByKeyHeads(GgufKeys &keys, const char *other) {
+  Json kinds = Json::array();
+  const Json *heads = keys.find("attention.head_count_kv");
+  if (!heads || !heads->is_array()) {
+    keys.mistake("its " + keys.nameOf("attention.head_count_kv") + " is no list");
+    return kinds;
+  }
+  for (const Json &count : *heads)
+    kinds.push_back(count == 0 ? other : "full_attention");
+  return kinds;
+}
+
+Json gguf::expertScale(GgufKeys &keys) {
+  double scale = keys.number("expert_weights_scale", 1);
+  return scale == 0 ? 1 : scale;
+}
+
 } // namespace sinter

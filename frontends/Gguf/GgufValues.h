@@ -60,6 +60,15 @@ inline Value cap(const char *key, double absent) {
 /// A number that 0 means none of.
 inline Value orNone(const char *key) { return cap(key, 0); }
 
+/// Key-value heads of each layer that has some.
+Json keyHeads(GgufKeys &keys);
+
+/// Of a list with a number of key-value heads a layer: "full_attention", or `other` where it is 0.
+Json layersByKeyHeads(GgufKeys &keys, const char *other);
+
+/// A factor of what experts give; 0 is none.
+Json expertScale(GgufKeys &keys);
+
 /// Whether the file's models have experts.
 inline bool hasExperts(const GgufKeys &keys) {
   const Json *count = keys.find("expert_count");
@@ -79,5 +88,15 @@ GgufArchitecture describeGemma4();
 GgufArchitecture describeQwen35();
 GgufArchitecture describeQwen35Moe();
 GgufArchitecture describeQwen3Next();
+/// "mamba2", "nemotron_h" and "nemotron_h_moe" (GgufStateSpaces.cpp).
+GgufArchitecture describeMamba2();
+GgufArchitecture describeNemotronH();
+GgufArchitecture describeNemotronHMoe();
+/// What layers with state spaces have of "granitehybrid" and "falcon-h1", and what the file says of
+/// them.
+Names listMambaTensors();
+Keys listGraniteHybridKeys();
+Keys listBambaKeys();
+Keys listFalconH1Keys();
 
 } // namespace sinter::gguf

@@ -41,14 +41,22 @@ LIMIT = 1e-6  # of the largest logit: most have equal bits, some factors are f32
 
 NO_WINDOW = {"sliding_window": None, "layer_types": None}
 SIGMOIDS = {"scoring_func": "sigmoid", "topk_method": "noaux_tc"}
+# What the converter alone is told: how much is rotated, and heads that are no multiple of 64.
+CONVERTER = {"bamba": {"attn_rotary_emb": 4}, "nemotron_h": {"d_head": 6}, "nemotron_h-experts": {"d_head": 6}}
 # Keys of published config.json that newer ones lack, or other values of them.
 CHANGES = {
+    "bamba": {"layer_types": None},
     "deepseek_v2-groups": {"rope_parameters": {"mscale": 0.9}},
     "deepseek_v3": SIGMOIDS,
     "dots1": NO_WINDOW | SIGMOIDS | {"n_group": 1, "topk_group": 1},
     # Read as Llama by transformers, which says so.
     "exaone": {"architectures": ["ExaoneForCausalLM"], "activation_function": "silu",
                "hidden_act": None},
+    "falcon_h1": {"head_dim": 8},
+    "falcon_h1-norm": {"head_dim": 8, "mamba_d_ssm": 64, "mamba_norm_before_gate": False},
+    "granitemoehybrid": {"layer_types": ["mamba", "attention", "mamba"]},
+    "granitemoehybrid-dense": {"layer_types": ["mamba", "attention", "mamba"],
+                               "position_embedding_type": "nope"},
     "internlm3": {"architectures": ["InternLM3ForCausalLM"]},
     "gemma2": {"query_pre_attn_scalar": 12},
     "glm4_moe_lite": SIGMOIDS,
@@ -66,6 +74,11 @@ CHANGES = {
     "mixtral": NO_WINDOW,
     "olmo3": {"rope_parameters": {"sliding_attention": {"rope_theta": 100.0}}},
     "qwen2-window": NO_WINDOW | {"use_sliding_window": False},
+    "mamba2": {"time_step_limit": None},
+    "nemotron_h": {"time_step_min": None, "layers_block_type": None, "num_experts_per_tok": None,
+                   "n_routed_experts": None, "num_hidden_layers": 5,
+                   "hybrid_override_pattern": "M-M*-"},
+    "nemotron_h-experts": {"time_step_min": None},
     "solar_open": {"rope_parameters": {"partial_rotary_factor": 1.0}},
     "starcoder2": NO_WINDOW,
     "cohere2": {"rotary_pct": 1.0},
@@ -100,7 +113,7 @@ def write_vocabulary(self):
 
 def convert(folder, path, changes):
     hparams = conversion.ModelBase.load_hparams(folder, False)
-    merge(hparams, changes)
+    merge(hparams, changes | CONVERTER.get(folder.name, {}))
     architecture = conversion.get_model_architecture(hparams, conversion.ModelType.TEXT)
     # Some tables are cut to the tokens that there are.
     vocabulary = {f"t{i}": i for i in range(find(hparams, "vocab_size"))}

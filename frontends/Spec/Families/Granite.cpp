@@ -114,6 +114,7 @@ void graniteMoeHybridReadConfig(ConfigReader &config, ModelSpec &spec) {
   } else {
     graniteReadConfig(config, spec);
     spec.mlpSize = config.size("shared_intermediate_size", 1024);
+    spec.stacksExperts = config.flag("stacked_experts", false); // gate and up by themselves
     config.ignore({"num_experts_per_tok", "output_router_logits", "router_aux_loss_coef"});
   }
   readLayerMixers(config, spec, "linear_attention", MixerKind::StateSpace,

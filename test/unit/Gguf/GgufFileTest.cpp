@@ -3,6 +3,7 @@
 #include "frontends/Gguf/GgufConfig.h"
 #include "frontends/Gguf/GgufTensors.h"
 #include "runtime/Base/HalfFloat.h"
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace sinter;
@@ -26,6 +27,13 @@ public:
   }
   Writer &entry(std::string_view key, std::string_view value) {
     return text(key).number<uint32_t>(8).text(value);
+  }
+  /// A list of whole numbers with signs.
+  Writer &entry(std::string_view key, const std::vector<int32_t> &values) {
+    text(key).number<uint32_t>(9).number<uint32_t>(5).number<uint64_t>(values.size());
+    for (int32_t value : values)
+      number(value);
+    return *this;
   }
   Writer &tensor(std::string_view name, std::vector<uint64_t> extents, uint32_t type,
                  uint64_t offset) {
@@ -153,6 +161,54 @@ TEST(GgufConfig, OfExperts) {
   EXPECT_EQ((*tensors)[1].shape, (std::vector<int64_t>{1, 8}));
 }
 
+/// Nemotron-H of four layers, each of which has what lists say: heads of keys, an MLP's size.
+std::string nemotron(const std::vector<int32_t> &keyHeads, const std::vector<int32_t> &sizes,
+                     uint32_t inner = 15) {
+  return begin(1, 13)
+      .entry("general.architecture", "nemotron_h")
+      .entry("nemotron_h.embedding_length", 8)
+      .entry("nemotron_h.block_count", 4)
+      .entry("nemotron_h.context_length", 16)
+      .entry("nemotron_h.attention.head_count", 4)
+      .entry("nemotron_h.attention.head_count_kv", keyHeads)
+      .entry("nemotron_h.attention.key_length", 6)
+      .entry("nemotron_h.feed_forward_length", sizes)
+      .entry("nemotron_h.ssm.time_step_rank", 3)
+      .entry("nemotron_h.ssm.inner_size", inner)
+      .entry("nemotron_h.ssm.state_size", 7)
+      .entry("nemotron_h.ssm.group_count", 1)
+      .entry("nemotron_h.ssm.conv_kernel", 4)
+      .tensor("token_embd.weight", {8, 2}, 0, 0)
+      .data(64)
+      .bytes;
+}
+
+/// A file's config, or why it has none.
+std::string configOf(const std::string &file) {
+  auto read = GgufFile::read(bytesOf(file), "m.gguf");
+  EXPECT_TRUE(read) << read.error().message();
+  auto config = makeGgufConfig(*read, "m.gguf");
+  return config ? *config : config.error().message();
+}
+
+TEST(GgufConfig, OfLayersThatAreOneThingEach) {
+  auto has = [](const std::string &text, const char *part) {
+    return text.find(part) != std::string::npos;
+  };
+  std::string config = configOf(nemotron({0, 0, 2, 0}, {0, 24, 0, 24}));
+  for (const char *line : {"\"hybrid_override_pattern\": \"M-*-\"", "\"num_key_value_heads\": 2",
+                           "\"intermediate_size\": 24", "\"mamba_head_dim\": 5"})
+    EXPECT_TRUE(has(config, line)) << line << " in " << config;
+  EXPECT_TRUE(has(configOf(nemotron({0, 0, 2, 1}, {0, 24, 0, 0})),
+                  "head_count_kv is no whole number, the same in all layers that have one"));
+  EXPECT_TRUE(has(configOf(nemotron({0, 0, -2, 0}, {0, 24, 0, 0})),
+                  "head_count_kv is no whole number, the same in all layers that have one"));
+  EXPECT_TRUE(has(configOf(nemotron({0, 0, 2, 0}, {0, 24, 0})),
+                  "feed_forward_length has no entry for each layer"));
+  EXPECT_TRUE(has(configOf(nemotron({0, 0, 2, 0}, {0, 24, 0, 24}, 16)),
+                  "its 3 heads of state spaces do not divide nemotron_h.ssm.inner_size"));
+}
+
 /// What a decoder makes of all its items, the last ones first.
 template <typename T> std::vector<T> decodeAll(const TensorDecoder &decoder, size_t count) {
   std::vector<T> elements(count);
@@ -169,6 +225,32 @@ std::vector<float> decodeFloats(const TensorDecoder &decoder, DType type, size_t
   for (uint16_t bits : decodeAll<uint16_t>(decoder, count))
     numbers.push_back(type == DType::BF16 ? bf16ToFloat(bits) : f16ToFloat(bits));
   return numbers;
+}
+
+// Mamba-2 has no heads of attention, and vectors that the converter made matrices.
+TEST(GgufTensors, OfStateSpaces) {
+  Writer writer = begin(3, 2)
+                      .entry("general.architecture", "mamba2")
+                      .entry("mamba2.attention.head_count", 0)
+                      .tensor("blk.0.ssm_a", {1, 3}, 0, 0)
+                      .tensor("blk.0.ssm_norm.weight", {4, 2}, 0, 32)
+                      .tensor("blk.0.ssm_conv1d.bias", {8}, 0, 64)
+                      .data(0);
+  for (float value : {-1.0f, -2.0f, -0.5f, 0.0f})
+    writer.number(value);
+  writer.bytes.append(80, '\0');
+  auto read = GgufFile::read(bytesOf(writer.bytes), "m.gguf");
+  ASSERT_TRUE(read) << read.error().message();
+  auto tensors = nameGgufTensors(*read, "m.gguf", 0);
+  ASSERT_TRUE(tensors) << tensors.error().message();
+  EXPECT_EQ((*tensors)[0].name, "backbone.layers.0.mixer.A_log");
+  EXPECT_EQ((*tensors)[0].shape, std::vector<int64_t>{3});
+  EXPECT_EQ(decodeAll<float>((*tensors)[0].decoder, 3),
+            (std::vector<float>{0, std::log(2.0f), std::log(0.5f)}));
+  EXPECT_EQ((*tensors)[1].name, "backbone.layers.0.mixer.norm.weight");
+  EXPECT_EQ((*tensors)[1].shape, std::vector<int64_t>{8});
+  EXPECT_EQ((*tensors)[2].name, "backbone.layers.0.mixer.conv1d.bias");
+  EXPECT_EQ((*tensors)[2].shape, std::vector<int64_t>{8});
 }
 
 // Of every type that has them, where rows are in another order and where they are columns.
