@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Layered, CudaLogits, testing::Values("gemma4-small", "g
 // Linear attention in three of four layers, dense or with experts; state spaces.
 INSTANTIATE_TEST_SUITE_P(Linear, CudaLogits,
                          testing::Values("qwen3_next", "qwen3_5", "qwen3_5_moe", "bamba", "mamba2",
-                                         "nemotron_h-experts", "granitemoehybrid"),
+                                         "falcon_h1", "nemotron_h-experts", "granitemoehybrid"),
                          nameModelTest);
 
 // Norms in kernels of their own, which begin one after the other.
