@@ -80,6 +80,10 @@ static std::vector<std::vector<LayerGroup>> listBlocks(const ModelSpec &spec) {
       addGroup({&block.input->gate});
       addGroup({&block.input->projection});
     }
+    if (block.experts && block.experts->input) {
+      addGroup({&*block.experts->input});
+      addGroup({&*block.experts->output});
+    }
     // Other programs compute a layer's experts as one.
     std::vector<const LinearSpec *> ofExperts;
     if (block.experts)

@@ -58,6 +58,10 @@ Value nemotronLayers(char mlp) {
   };
 }
 
+Json hasMlpBias(GgufKeys &keys) {
+  return keys.holdsInLayer("ffn_up.bias") || keys.holdsInLayer("ffn_up_shexp.bias");
+}
+
 Json sizeOfMlps(GgufKeys &keys) { return keys.sizeInLayers("feed_forward_length"); }
 
 /// Tensors of what the model calls "mixer" in its layers, or "mamba".
@@ -111,7 +115,7 @@ GgufArchitecture describeNemotron(const char *name, char mlp, const Names &behin
                        {"head_dim", size("attention.key_length")},
                        {"max_position_embeddings", size("context_length")},
                        {"attention_bias", holdsInLayer("attn_q.bias")},
-                       {"mlp_bias", holdsInLayer("ffn_up.bias")},
+                       {"mlp_bias", hasMlpBias},
                        {"intermediate_size", sizeOfMlps},
                        {"mamba_num_heads", size("ssm.time_step_rank")},
                        {"mamba_head_dim", stateHeadSize},
@@ -172,6 +176,8 @@ GgufArchitecture gguf::describeNemotronHMoe() {
        {"ffn_down_exps", "mixer.experts.down_proj"},
        {"ffn_up_shexp", "mixer.shared_experts.up_proj"},
        {"ffn_down_shexp", "mixer.shared_experts.down_proj"},
+       {"ffn_latent_down", "mixer.fc1_latent_proj"},
+       {"ffn_latent_up", "mixer.fc2_latent_proj"},
        // Of layers that predict further tokens, which are left out.
        {"nextn.eh_proj", "eh_proj"},
        {"nextn.enorm", "enorm"},
@@ -187,6 +193,10 @@ GgufArchitecture gguf::describeNemotronHMoe() {
        {"topk_group", size("expert_group_used_count", 1)},
        {"norm_topk_prob", flag("expert_weights_norm", true)},
        {"routed_scaling_factor", expertScale},
+       {"moe_latent_size",
+        [](GgufKeys &keys) {
+          return keys.find("moe_latent_size") ? Json(keys.size("moe_latent_size")) : Json();
+        }},
        {"stacked_experts", isTrue}});
 }
 

@@ -478,7 +478,18 @@ private:
       return graph.reshape(rows, {batch * chunk, spec.hiddenSize});
     };
     Value rows = flatten(taken);
-    Value result = buildExperts(*this, rows, routed == taken ? rows : flatten(routed), layer);
+    routed = routed == taken ? rows : flatten(routed);
+    if (experts.input) {
+      setLocation(layer, experts.input->name);
+      addGram(rows, *experts.input);
+      rows = buildLinear(rows, *experts.input);
+    }
+    Value result = buildExperts(*this, rows, routed, layer);
+    if (experts.output) {
+      setLocation(layer, experts.output->name);
+      addGram(result, *experts.output);
+      result = buildLinear(result, *experts.output);
+    }
     result = graph.reshape(result, {batch, chunk, spec.hiddenSize});
     result = buildDropout(buildNorm(result, experts.postNorm, layer));
     if (!layer.hasMlp())

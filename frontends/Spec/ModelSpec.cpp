@@ -161,6 +161,10 @@ std::vector<ParameterInfo> ModelSpec::getParameters() const {
       }
       if (layer.experts->sharedGate)
         list.addLinear(*layer.experts->sharedGate);
+      if (layer.experts->input) {
+        list.addLinear(*layer.experts->input);
+        list.addLinear(*layer.experts->output, true);
+      }
       for (const auto *norm :
            {&layer.experts->norm, &layer.experts->postNorm, &layer.experts->sharedPostNorm})
         list.addNorm(*norm);
@@ -244,6 +248,10 @@ std::vector<const LinearSpec *> LayerSpec::getLinears() const {
     add(*gate);
   add(up);
   add(down);
+  if (experts && experts->input) {
+    add(*experts->input);
+    add(*experts->output);
+  }
   if (input) {
     add(input->gate);
     add(input->projection);

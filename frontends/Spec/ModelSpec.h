@@ -20,6 +20,7 @@
 //   mlp(x) = sum over the chosen e of p[e] * down_e(activation(gate_e(x)) * up_e(x))
 //            [+ [sigmoid(sharedGate(x)) *] the shared expert's mlp(x)]
 //
+// (where experts have a width of their own, output(the sum for input(x)) in the sum's place)
 // with p the softmax, or the sigmoids, of router(x), normalized over the chosen ones if the model
 // says so (RoutingSpec). With latent attention (LatentAttentionSpec) keys and values are products
 // of a vector a token that is shorter than all of them, and so is what a cache keeps. With linear
@@ -129,6 +130,8 @@ struct ExpertsSpec {
   std::vector<Expert> experts;
   std::string scales;                   ///< the tensor [experts] of a factor an expert, or empty
   std::optional<LinearSpec> sharedGate; ///< one number, the factor of the shared expert
+  /// To the experts' own width, and of what all that were chosen give back to the layer's.
+  std::optional<LinearSpec> input, output;
   /// Where there are these, router and experts take what their block begins with, each by a norm of
   /// its own, and norms are behind experts and the shared one. The router's is an RMS norm whose
   /// factor is the weight / sqrt(hidden size).
@@ -328,6 +331,7 @@ struct ModelSpec {
   double mlpLimit = 0, gateSlope = 1;
 
   int64_t expertCount = 0, expertsPerToken = 0, expertSize = 0; ///< of layers that are sparse
+  int64_t expertWidth = 0; ///< of what experts take and give; 0: hiddenSize
   RoutingSpec routing;
   bool stacksExperts = false;   ///< all experts' gates are one tensor, and ups, and downs
   int64_t sharedExpertSize = 0; ///< 0: none

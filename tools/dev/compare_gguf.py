@@ -42,7 +42,8 @@ LIMIT = 1e-6  # of the largest logit: most have equal bits, some factors are f32
 NO_WINDOW = {"sliding_window": None, "layer_types": None}
 SIGMOIDS = {"scoring_func": "sigmoid", "topk_method": "noaux_tc"}
 # What the converter alone is told: how much is rotated, and heads that are no multiple of 64.
-CONVERTER = {"bamba": {"attn_rotary_emb": 4}, "nemotron_h": {"d_head": 6}, "nemotron_h-experts": {"d_head": 6}}
+CONVERTER = {"bamba": {"attn_rotary_emb": 4}, "nemotron_h": {"d_head": 6}, "nemotron_h-experts": {"d_head": 6},
+             "nemotron_h-latent": {"d_head": 6}}
 # Keys of published config.json that newer ones lack, or other values of them.
 CHANGES = {
     "bamba": {"layer_types": None},
@@ -79,6 +80,7 @@ CHANGES = {
                    "n_routed_experts": None, "num_hidden_layers": 5,
                    "hybrid_override_pattern": "M-M*-"},
     "nemotron_h-experts": {"time_step_min": None},
+    "nemotron_h-latent": {"time_step_min": None},
     "solar_open": {"rope_parameters": {"partial_rotary_factor": 1.0}},
     "starcoder2": NO_WINDOW,
     "cohere2": {"rotary_pct": 1.0},

@@ -269,6 +269,8 @@ def hugging_face_models():
         "n_routed_experts": 6, "num_experts_per_tok": 2, "n_group": 2, "topk_group": 1,
         "moe_intermediate_size": 20, "moe_shared_expert_intermediate_size": 24,
         "routed_scaling_factor": 1.5})
+    models["nemotron_h-latent"] = ("NemotronHConfig", {
+        **models["nemotron_h-experts"][1], "moe_latent_size": 12, "mlp_bias": True})
     models["hunyuan_v1_moe"] = ("HunYuanMoEV1Config", {
         **grouped, "intermediate_size": 24, "num_experts": 5, "moe_topk": 2, "head_dim": 12})
     models["ernie4_5_moe"] = ("Ernie4_5_MoeConfig", {
@@ -464,7 +466,8 @@ FAMILIES = {
     "lfm2_moe": torch.bfloat16, "opt-narrow": torch.bfloat16, "cohere-heads": torch.bfloat16,
     "solar_open": torch.bfloat16,
     "bamba": torch.bfloat16, "mamba2": torch.bfloat16, "nemotron_h": torch.bfloat16,
-    "nemotron_h-experts": torch.bfloat16, "granitemoehybrid": torch.bfloat16,
+    "nemotron_h-experts": torch.bfloat16, "nemotron_h-latent": torch.bfloat16,
+    "granitemoehybrid": torch.bfloat16,
     "granitemoehybrid-dense": torch.bfloat16, "falcon_h1": torch.bfloat16,
     "falcon_h1-norm": torch.bfloat16,
 }

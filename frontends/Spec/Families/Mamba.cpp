@@ -273,8 +273,7 @@ void nemotronHReadConfig(ConfigReader &config, ModelSpec &spec) {
     useSigmoidRouting(config, spec, true);
     spec.sharedExpertSize = config.size("moe_shared_expert_intermediate_size", 7688);
     if (config.has("moe_latent_size"))
-      config.mistake("moe_latent_size", "experts of a smaller width than layers are not supported",
-                     "");
+      spec.expertWidth = config.size("moe_latent_size", spec.hiddenSize);
   }
   spec.surplusBeginnings.push_back("mtp.");
   // Of training, of how it is computed, of positions, which there are none of, and of layers that
@@ -341,6 +340,13 @@ void nemotronHNameTensors(ModelSpec &spec) {
     }
     nameExperts(spec, layer, stem, "gate", "experts", {"", "up_proj", "down_proj"});
     layer.experts->routerBias = stem + "gate.e_score_correction_bias";
+    if (spec.expertWidth) {
+      auto latent = [&](const std::string &name, int64_t in, int64_t out) {
+        return linear("mlp." + name, stem + name, in, out, spec.mlpBias);
+      };
+      layer.experts->input = latent("fc1_latent_proj", hidden, spec.expertWidth);
+      layer.experts->output = latent("fc2_latent_proj", spec.expertWidth, hidden);
+    }
     nameMlp("shared_experts.", spec.sharedExpertSize);
   }
 }

@@ -186,14 +186,14 @@ void nameFusedGate(ModelSpec &spec, LayerSpec &layer) {
 void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &stem,
                  const std::string &router, const std::string &experts,
                  std::array<const char *, 3> names) {
-  int64_t hidden = spec.hiddenSize, size = spec.expertSize;
+  int64_t width = spec.expertWidth ? spec.expertWidth : spec.hiddenSize, size = spec.expertSize;
   auto named = [&](const std::string &name, int64_t in, int64_t out) {
     return linear(name, stem + name, in, out, false);
   };
   layer.gate = std::nullopt;
   layer.up = layer.down = {};
   layer.experts.emplace();
-  layer.experts->router = named(router, hidden, spec.expertCount);
+  layer.experts->router = named(router, spec.hiddenSize, spec.expertCount);
   int64_t count = spec.expertCount;
   for (int64_t i = 0; i < count; ++i) {
     auto ofExpert = [&](const char *name, int64_t in, int64_t out) {
@@ -204,8 +204,8 @@ void nameExperts(const ModelSpec &spec, LayerSpec &layer, const std::string &ste
       return linearPart(ofOne, stem + experts + "." + name, in, weight, false);
     };
     layer.experts->experts.push_back(
-        {spec.gatedMlp ? ofExpert(names[0], hidden, size) : LinearSpec(),
-         ofExpert(names[1], hidden, size), ofExpert(names[2], size, hidden)});
+        {spec.gatedMlp ? ofExpert(names[0], width, size) : LinearSpec(),
+         ofExpert(names[1], width, size), ofExpert(names[2], size, width)});
   }
 }
 

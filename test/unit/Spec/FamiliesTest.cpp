@@ -160,6 +160,21 @@ TEST(Families, BlocksOfNemotronH) {
   EXPECT_TRUE(needs(spec, "backbone.layers.4.mixer.shared_experts.up_proj.weight", {11, 16}));
   EXPECT_FALSE(spec.layers[2].gate);
   EXPECT_EQ(spec.layers[2].experts->experts[0].getLinears().size(), 2u);
+  EXPECT_FALSE(spec.layers[2].experts->input);
+}
+
+TEST(Families, ExpertsOfTheirOwnWidth) {
+  ModelSpec spec = parse(R"({"model_type": "nemotron_h", "vocab_size": 9, "hidden_size": 16,
+      "hybrid_override_pattern": "ME", "num_attention_heads": 4, "num_key_value_heads": 2,
+      "mamba_num_heads": 8, "n_routed_experts": 3, "moe_intermediate_size": 7,
+      "moe_shared_expert_intermediate_size": 11, "moe_latent_size": 6})");
+  std::string stem = "backbone.layers.1.mixer.";
+  EXPECT_TRUE(needs(spec, stem + "gate.weight", {3, 16}));
+  EXPECT_TRUE(needs(spec, stem + "fc1_latent_proj.weight", {6, 16}));
+  EXPECT_TRUE(needs(spec, stem + "experts.1.up_proj.weight", {7, 6}));
+  EXPECT_TRUE(needs(spec, stem + "experts.1.down_proj.weight", {6, 7}));
+  EXPECT_TRUE(needs(spec, stem + "fc2_latent_proj.weight", {16, 6}));
+  EXPECT_TRUE(needs(spec, stem + "shared_experts.up_proj.weight", {11, 16}));
 }
 
 TEST(Families, LinearAttentionOfSintersOwnModels) {
