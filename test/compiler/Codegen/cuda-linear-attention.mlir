@@ -43,7 +43,7 @@ func.func private @long(%q: tensor<1x2x1x600xbf16>, %v: tensor<1x2x1x13xf32>, %d
 // CHECK: func.func private @step(
 // CHECK-SAME: arguments = array<i64: 1, 2, 3, 4, 5, 0, 6, 7, 9, 8>
 // CHECK-SAME: function = "linear_attention", header = "linear_attention.cuh"
-// CHECK-SAME: Beta = f32, Decay = f32, Key = f32, Query = f32, Result = bf16, Value = bf16, depth = 128 : i64, groups = 2 : i64, hasState = true, heads = 6 : i64, scale = 2.500000e-01 : f64, slots = 2 : i64, tokens = 1 : i64, width = 64 : i64
+// CHECK-SAME: Beta = f32, Decay = f32, Key = f32, Query = f32, Result = bf16, Value = bf16, additive = false, depth = 128 : i64, groups = 2 : i64, hasState = true, heads = 6 : i64, scale = 2.500000e-01 : f64, slots = 2 : i64, tokens = 1 : i64, width = 64 : i64
 // CHECK: func.func private @odd_step(
 // CHECK-SAME: arguments = array<i64: 0, 0, 1, 2, 2, -1, -1, -1, 3, -1>
 // CHECK-SAME: hasState = false

@@ -10,8 +10,9 @@ read = lambda path: (root / path).read_text()
 known = set(re.findall(r'FAMILY\("(\w+)"', read("frontends/Spec/Families/Families.def")))
 known |= set(re.findall(r'^ +\{"([\w-]+)", "\w+", ',
                        read("frontends/Gguf/GgufArchitectures.cpp").split("// The table")[1], re.M))
-for name in ("GgufGemma4", "GgufQwen35"):
-    known |= set(re.findall(r'"(gemma4|qwen35|qwen35moe|qwen3next)"', read(f"frontends/Gguf/{name}.cpp")))
+for name in ("GgufGemma4", "GgufQwen35", "GgufStateSpaces"):
+    known |= set(re.findall(r'"(gemma4|qwen35|qwen35moe|qwen3next|mamba2|nemotron_h|nemotron_h_moe)"',
+                            read(f"frontends/Gguf/{name}.cpp")))
 known |= set(re.findall(r'\{"(\w+)", "\w+"\}', read("frontends/Spec/Decoder.cpp")))
 text = read("docs/models.md")
 listed = set(re.findall(r"`([\w-]+)`", text.split("## Files")[0]))
