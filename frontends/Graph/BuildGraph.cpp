@@ -477,19 +477,17 @@ private:
     auto flatten = [&](Value rows) {
       return graph.reshape(rows, {batch * chunk, spec.hiddenSize});
     };
+    auto project = [&](Value rows, const std::optional<LinearSpec> &linear) {
+      if (!linear)
+        return rows;
+      setLocation(layer, linear->name);
+      addGram(rows, *linear);
+      return buildLinear(rows, *linear);
+    };
     Value rows = flatten(taken);
     routed = routed == taken ? rows : flatten(routed);
-    if (experts.input) {
-      setLocation(layer, experts.input->name);
-      addGram(rows, *experts.input);
-      rows = buildLinear(rows, *experts.input);
-    }
-    Value result = buildExperts(*this, rows, routed, layer);
-    if (experts.output) {
-      setLocation(layer, experts.output->name);
-      addGram(result, *experts.output);
-      result = buildLinear(result, *experts.output);
-    }
+    Value result = buildExperts(*this, project(rows, experts.input), routed, layer);
+    result = project(result, experts.output);
     result = graph.reshape(result, {batch, chunk, spec.hiddenSize});
     result = buildDropout(buildNorm(result, experts.postNorm, layer));
     if (!layer.hasMlp())

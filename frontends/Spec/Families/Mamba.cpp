@@ -123,15 +123,11 @@ static std::vector<double> readFactors(ConfigReader &config, const char *key, si
 
 void falconH1ReadConfig(ConfigReader &config, ModelSpec &spec) {
   readLlama(config, spec, {.positions = 8192, .kvHeads = 8});
-  spec.qkvBias = spec.outputBias = config.flag("attention_bias", false);
-  spec.mlpBias = config.flag("mlp_bias", false);
   StateSpaceKeys keys = kMambaKeys;
   keys.values = "mamba_d_ssm";
   readStateSpaces(config, spec, keys);
-  if (config.flag("projectors_bias", spec.stateSpaceBias) != spec.stateSpaceBias)
-    config.mistake("projectors_bias", "it is not what mamba_proj_bias is", "");
   spec.stateSpaceNorm = config.flag("mamba_rms_norm", false);
-  spec.normsBeforeGate = config.flag("mamba_norm_before_gate", true) && spec.stateSpaceNorm;
+  spec.normsBeforeGate = config.flag("mamba_norm_before_gate", true);
   spec.embeddingScale = config.positive("embedding_multiplier", 1);
   spec.logitScale = config.positive("lm_head_multiplier", 1);
   // Factors of what products take are those of what they give.
@@ -151,7 +147,7 @@ void falconH1ReadConfig(ConfigReader &config, ModelSpec &spec) {
                         .queries = states * parts[3],
                         .steps = states * parts[4],
                         .stateSpace = config.positive("ssm_out_multiplier", 1)};
-  for (const char *bias : {"attention_bias", "mlp_bias", "mamba_proj_bias"})
+  for (const char *bias : {"attention_bias", "mlp_bias", "mamba_proj_bias", "projectors_bias"})
     if (config.flag(bias, false))
       config.mistake(bias, "biases beside factors of products are not supported", "");
   config.ignore({"num_logits_to_keep"});
