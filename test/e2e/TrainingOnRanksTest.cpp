@@ -83,8 +83,9 @@ TEST_P(TrainingOnRanks, SameBitsWhenTheyGoOnInOtherLayouts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingOnRanks,
-                         ::testing::Combine(::testing::Values("gpt2", "llama", "gemma2"),
-                                            ::testing::Values(DType::F32, DType::BF16)),
+                         ::testing::Values(std::tuple("gpt2", DType::BF16),
+                                           std::tuple("llama", DType::F32),
+                                           std::tuple("gemma2", DType::BF16)),
                          testName);
 
 /// Matrices of several parts, one behind the other (Phi-3) and head by head (GPT-NeoX).
@@ -114,13 +115,10 @@ protected:
 };
 
 TEST_P(TrainingOfExperts, SameBits) {
-  compareLayouts({{"tensor=2"},
-                  {"tensor=3"},
-                  {"tensor=4"},
+  compareLayouts({{"tensor=3"},
                   {"tensor=2x2"},
                   {"context=2,tensor=2"},
                   {"data=2,tensor=2", 1},
-                  {"data=2,tensor=2", 3},
                   {"tensor=2,pipeline=2"}});
 }
 
@@ -156,7 +154,7 @@ protected:
 };
 
 TEST_P(TrainingOfOtherLayers, SameBits) {
-  compareLayouts({{"tensor=2"}, {"context=2"}, {"data=2", 3}, {"pipeline=2"}});
+  compareLayouts({{"tensor=2,pipeline=2"}, {"data=2,context=2", 3}});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -222,7 +220,6 @@ TEST_P(TrainingInManyAxes, SameBits) {
 INSTANTIATE_TEST_SUITE_P(Models, TrainingInManyAxes,
                          ::testing::Values(std::tuple("gpt2", DType::F32),
                                            std::tuple("llama", DType::F32),
-                                           std::tuple("gemma2", DType::F32),
                                            std::tuple("gemma2", DType::BF16)),
                          testName);
 
@@ -249,7 +246,7 @@ protected:
 };
 
 TEST_P(TrainingOfHeadsOf64, SameBits) {
-  compareLayouts({{"tensor=2"}, {"context=2"}, {"tensor=2x2"}, {"data=2", 3}});
+  compareLayouts({{"tensor=2"}, {"data=2,context=2", 3}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingOfHeadsOf64,
