@@ -125,7 +125,14 @@ struct ExpandMathPass : sinter::impl::ExpandMathPassBase<ExpandMathPass> {
     patterns.add<ExpandExp, ExpandLog>(&getContext(), /*benefit=*/2);
     populateMathPolynomialApproximationPatterns(
         patterns, [](StringRef name) { return name != "math.exp" && name != "math.log"; });
-    if (failed(applyPatternsGreedily(kernels, std::move(patterns))))
+    // Folding everything around them would take longer than expanding them. A rounding folds where
+    // unrolling has put it behind the widening of the same number.
+    SmallVector<Operation *> ops;
+    kernels.walk([&](Operation *op) {
+      if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::TruncFOp>(op))
+        ops.push_back(op);
+    });
+    if (failed(applyOpPatternsGreedily(ops, std::move(patterns))))
       return signalPassFailure();
     WalkResult left = kernels.walk([](Operation *op) {
       if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||

@@ -24,15 +24,70 @@ template <typename T> static std::string print(T what) {
   return text;
 }
 
-/// A kernel as text without its name, which others of the same loops do not share.
-static std::string printNameless(func::FuncOp kernel) {
-  std::string name = kernel.getName().str(), text;
-  SymbolTable::setSymbolName(kernel, "kernel");
-  llvm::raw_string_ostream stream(text);
-  kernel->print(stream, OpPrintingFlags().useLocalScope().printGenericOpForm());
-  SymbolTable::setSymbolName(kernel, name);
-  return text;
-}
+namespace {
+/// Adds a kernel to a hash without its name, which others of the same loops do not share. Types,
+/// attributes and names of ops are printed once and are numbers from then on, as values are:
+/// printing a kernel whole takes many times as long.
+class KernelHasher {
+public:
+  explicit KernelHasher(ContentHash &hash) : hash(hash) {}
+
+  void add(func::FuncOp kernel) {
+    NamedAttrList attributes(kernel->getAttrDictionary());
+    attributes.erase(SymbolTable::getSymbolAttrName());
+    addText(attributes.getDictionary(kernel.getContext()));
+    add(kernel.getBody());
+    hash.add(std::as_bytes(std::span(words)));
+  }
+
+private:
+  /// The text of a type or an attribute, or its number if it was there before.
+  template <typename T> void addText(T what) {
+    auto [at, isNew] = texts.try_emplace(what.getAsOpaquePointer(), texts.size());
+    if (isNew)
+      ::addText(hash, print(what));
+    words.push_back(at->second);
+  }
+  void add(TypeRange types) {
+    words.push_back(types.size());
+    for (Type type : types)
+      addText(type);
+  }
+  void add(Value value) { words.push_back(values.try_emplace(value, values.size()).first->second); }
+
+  void add(Operation &op) {
+    addText(op.getName());
+    addText(op.getAttrDictionary());
+    words.push_back(op.getNumOperands());
+    for (Value operand : op.getOperands())
+      add(operand);
+    add(op.getResultTypes());
+    for (Value result : op.getResults())
+      add(result);
+    words.push_back(op.getNumRegions());
+    for (Region &region : op.getRegions())
+      add(region);
+  }
+
+  /// @pre loops: no op has a successor
+  void add(Region &region) {
+    words.push_back(region.getBlocks().size());
+    for (Block &block : region) {
+      add(block.getArgumentTypes());
+      for (Value argument : block.getArguments())
+        add(argument);
+      words.push_back(block.getOperations().size());
+      for (Operation &op : block)
+        add(op);
+    }
+  }
+
+  ContentHash &hash;
+  llvm::DenseMap<const void *, uint32_t> texts;
+  llvm::DenseMap<Value, uint32_t> values;
+  std::vector<uint32_t> words;
+};
+} // namespace
 
 static void removeLoops(func::FuncOp kernel) {
   Block &body = kernel.getBody().front();
@@ -65,7 +120,7 @@ void KernelCache::take(ModuleOp code, const TargetAttr &target, ArrayRef<std::st
     addText(hash, print(target));
     for (const std::string &pass : passes)
       addText(hash, pass);
-    addText(hash, printNameless(kernel));
+    KernelHasher(hash).add(kernel);
     fs::path path = cache.pathOf(CacheKind::Code, hash.hex());
     if (std::optional<KernelObject> object = read(path)) {
       known[kernel.getName()] = std::move(*object);

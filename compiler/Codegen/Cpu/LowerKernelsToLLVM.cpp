@@ -39,6 +39,8 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   // Of a processor that has no instructions on bf16, its numbers are words of 16 bits: LLVM would
   // have them moved and rounded by calls into a compiler's support library.
   bool hasBF16 = hasPairDot(target);
+  ConversionConfig config;
+  config.allowPatternRollback = false; // what fails fails as a whole: there is nothing to undo
   {
     RewritePatternSet patterns(context);
     populateAffineToStdConversionPatterns(patterns);
@@ -54,7 +56,7 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
         [isLegal](arith::TruncFOp op) { return isLegal(op.getType()); });
     legal.addDynamicallyLegalOp<arith::ExtFOp>(
         [isLegal](arith::ExtFOp op) { return isLegal(op.getIn().getType()); });
-    if (failed(applyPartialConversion(kernels, legal, std::move(patterns))))
+    if (failed(applyPartialConversion(kernels, legal, std::move(patterns), config)))
       return failure();
   }
   LowerToLLVMOptions options(context);
@@ -80,7 +82,7 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   vector::populateVectorFromElementsUnrollPatterns(patterns);
   LLVMConversionTarget legal(*context);
   legal.addLegalOp<ModuleOp>();
-  return applyFullConversion(kernels, legal, std::move(patterns));
+  return applyFullConversion(kernels, legal, std::move(patterns), config);
 }
 
 /// Gives a kernel the runtime's calling convention: its body becomes an inlined function.
