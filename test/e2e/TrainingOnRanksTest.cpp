@@ -64,16 +64,12 @@ protected:
 
 TEST_P(TrainingOnRanks, SameBitsInEveryLayout) {
   compareLayouts({{"data=8", 1},
-                  {"data=4", 3},
-                  {"tensor=2"},
                   {"tensor=3"},
                   {"tensor=4"},
                   {"tensor=2x2"},
-                  {"context=2"},
                   {"context=4"},
                   {"data=2,context=2", 2},
                   {"context=2,tensor=2"},
-                  {"data=2,tensor=2", 1},
                   {"data=4,tensor=2", 3},
                   {"pipeline=2"}});
 }
@@ -159,11 +155,10 @@ TEST_P(TrainingOfOtherLayers, SameBits) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, TrainingOfOtherLayers,
-    ::testing::Values(std::tuple("gpt2", DType::F32), std::tuple("qwen3", DType::F32),
-                      std::tuple("olmo3", DType::F32), std::tuple("gemma3", DType::BF16),
-                      std::tuple("cohere", DType::F32), std::tuple("qwen3_5", DType::F32),
-                      std::tuple("qwen3_next", DType::BF16), std::tuple("bamba", DType::F32),
-                      std::tuple("mamba2", DType::F32)),
+    ::testing::Values(std::tuple("qwen3", DType::F32), std::tuple("olmo3", DType::F32),
+                      std::tuple("gemma3", DType::BF16), std::tuple("cohere", DType::F32),
+                      std::tuple("qwen3_5", DType::F32), std::tuple("qwen3_next", DType::BF16),
+                      std::tuple("bamba", DType::F32), std::tuple("mamba2", DType::F32)),
     testName);
 
 // What an optimizer computes of all of a matrix is not of its parts.
@@ -245,9 +240,7 @@ protected:
   }
 };
 
-TEST_P(TrainingOfHeadsOf64, SameBits) {
-  compareLayouts({{"tensor=2"}, {"data=2,context=2", 3}});
-}
+TEST_P(TrainingOfHeadsOf64, SameBits) { compareLayouts({{"tensor=2"}, {"data=2,context=2", 3}}); }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingOfHeadsOf64,
                          ::testing::Combine(::testing::Values("llama-head-64"),

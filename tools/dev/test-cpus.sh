@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of the CPU target for processors below this one: test-cpus.sh BUILD [CTEST OPTION...]
-# All of them (labels `cpu` and `cpu-kernels`) for the least one that is supported, those of kernels
-# themselves for the ones between.
+# All of them (labels like `cpu`) for the least one that is supported, those of kernels
+# themselves (`cpu-kernels`) for the ones between.
 #
 # SINTER_CPU makes Sinter treat this processor as one that has less, in every tool and test
 # (runtime/Base/CpuFeatures.h). The highest that this machine is or has is what the suite's
@@ -24,5 +24,5 @@ labels='^cpu'
 for cpu in "${able[@]:0:${#able[@]}-1}"; do
   echo "test-cpus: $cpu, tests whose label is like $labels"
   SINTER_CPU=$cpu ctest --test-dir "$build" -L "$labels" "$@"
-  labels='^cpu-kernels$'
+  labels='^cpu-kernels'
 done
