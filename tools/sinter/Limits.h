@@ -18,15 +18,19 @@ inline nlohmann::json describeLimits(const runtime::Limits &limits) {
           {"private_caches_gb_per_s", limits.privateBytes * 1e-9}};
 }
 
-/// Prints them as a line: "limits of this machine: f32 236, ...".
+/// Prints them as a line: "limits of this machine: f32 236, ...". Of a processor's memories those
+/// that a program reads, which has all that it holds in a cache or not (DeviceLimits::all).
 inline void printLimits(const runtime::Limits &limits, bool areMeasured) {
   auto number = [](double rate) { return formatNumber(rate * 1e-9, 0); };
   std::string line = std::string(areMeasured ? "limits of this machine" : "limits of the device") +
                      ": f32 " + number(limits.flops) + ", bf16 " + number(limits.narrowFlops) +
                      ", int8 " + number(limits.byteFlops) + ", int4 " + number(limits.nibbleFlops) +
-                     " GFLOP/s; memory " + number(limits.memoryBytes) + ", shared cache " +
-                     number(limits.sharedBytes) + ", private caches " +
-                     number(limits.privateBytes) + " GB/s";
+                     " GFLOP/s; ";
+  if (!areMeasured || limits.memoryBytes < limits.sharedBytes)
+    line += "memory " + number(limits.memoryBytes) + ", ";
+  if (!areMeasured || limits.sharedBytes < limits.privateBytes)
+    line += "shared cache " + number(limits.sharedBytes) + ", ";
+  line += "private caches " + number(limits.privateBytes) + " GB/s";
   std::printf("%s\n", line.c_str());
 }
 
