@@ -147,7 +147,9 @@ TEST_F(KernelCacheTest, FindsLoopsByWhatTheyDo) {
         "%c = arith.constant 3.0 : f32\n" + loop + difference + store + "}",
         loop + constant + difference + store + "}", constant + difference + loop + store + "}",
         constant + "scf.for %i = %end to %begin step %begin {\n" + difference + store + "}",
-        constant + loop + difference + "memref.store %1, %x[%i] : memref<4xf32>\n}"})
+        constant + loop + difference + "memref.store %1, %x[%i] : memref<4xf32>\n}",
+        constant + loop + difference +
+            "memref.store %1, %x[%begin] {nontemporal = true} : memref<4xf32>\n}"})
     EXPECT_FALSE(take("one", "k", other, /*keeps=*/false)) << other;
 }
 

@@ -57,7 +57,8 @@ private:
 
   void add(Operation &op) {
     addText(op.getName());
-    addText(op.getAttrDictionary());
+    addText(op.getDiscardableAttrDictionary());
+    addText(op.getPropertiesAsAttribute()); // those, too, that no attribute stores
     words.push_back(op.getNumOperands());
     for (Value operand : op.getOperands())
       add(operand);
