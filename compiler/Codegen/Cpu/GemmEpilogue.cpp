@@ -158,16 +158,35 @@ FailureOr<unsigned> GemmEpilogue::visit(Value value, Place place) {
   return add({Kind::Elementwise, value, place, std::move(operands)});
 }
 
+Value GemmEpilogue::offsetOf(VectorBuilder &builder, const Place &place, Value row,
+                             Value column) const {
+  Value linear = builder.mul(builder.apply(place.row, {row}), place.columns);
+  return place.single ? linear : builder.add(builder.add(linear, column), place.offset);
+}
+
+void GemmEpilogue::prefetch(VectorBuilder &builder, ValueRange arguments, Value row, Value column,
+                            int64_t count) const {
+  auto ask = [&](Value memory, Value offset, bool isWrite) {
+    int64_t line = 8 * kLineBytes / getElementTypeOrSelf(memory.getType()).getIntOrFloatBitWidth();
+    for (int64_t i = 0; i < count; i += line)
+      builder.prefetch(memory, offset, i, isWrite);
+  };
+  for (const Node &node : nodes)
+    // What all rows read stays in the cache.
+    if (node.kind == Kind::Argument && !node.place.single &&
+        !isa<AffineConstantExpr>(node.place.row))
+      ask(arguments[cast<BlockArgument>(node.value).getArgNumber()],
+          offsetOf(builder, node.place, row, column), /*isWrite=*/false);
+  Value offset = builder.add(builder.mul(row, columns), column);
+  for (Value memory : arguments.take_back(results.size()))
+    ask(memory, offset, /*isWrite=*/true);
+}
+
 void GemmEpilogue::emit(VectorBuilder &builder, ValueRange arguments, Value row, Value column,
                         ValueRange product, Value mask) const {
   SmallVector<Value> values(nodes.size());
   for (auto [i, node] : llvm::enumerate(nodes)) {
     Type element = getElementTypeOrSelf(node.value.getType());
-    auto offsetOf = [&]() -> Value {
-      Value linear = builder.mul(builder.apply(node.place.row, {row}), node.place.columns);
-      return node.place.single ? linear
-                               : builder.add(builder.add(linear, column), node.place.offset);
-    };
     switch (node.kind) {
     case Kind::Product: {
       auto *set = llvm::find(productOffsets, node.place.offset);
@@ -176,8 +195,9 @@ void GemmEpilogue::emit(VectorBuilder &builder, ValueRange arguments, Value row,
     }
     case Kind::Argument: {
       Value memory = arguments[cast<BlockArgument>(node.value).getArgNumber()];
-      values[i] = node.place.single ? builder.loadSplat(memory, offsetOf())
-                                    : builder.load(memory, offsetOf(), mask);
+      Value offset = offsetOf(builder, node.place, row, column);
+      values[i] = node.place.single ? builder.loadSplat(memory, offset)
+                                    : builder.load(memory, offset, mask);
       break;
     }
     case Kind::Constant:

@@ -34,6 +34,11 @@ public:
   void emit(VectorBuilder &builder, mlir::ValueRange arguments, mlir::Value row, mlir::Value column,
             mlir::ValueRange product, mlir::Value mask) const;
 
+  /// Asks for the lines that emit() will read and write of a row's columns [column ... column +
+  /// count).
+  void prefetch(VectorBuilder &builder, mlir::ValueRange arguments, mlir::Value row,
+                mlir::Value column, int64_t count) const;
+
 private:
   /// Where a vector of a result finds its elements in a value: row `row(m)` of a matrix with
   /// `columns` columns, columns from n + offset on. Without columns (`single`), one element.
@@ -64,6 +69,9 @@ private:
 
   MatmulOp matmul;
   int64_t rows = 0, columns = 0;
+  mlir::Value offsetOf(VectorBuilder &builder, const Place &place, mlir::Value row,
+                       mlir::Value column) const;
+
   llvm::SmallVector<Node> nodes;
   llvm::SmallVector<unsigned> results;
   llvm::SmallVector<int64_t> productOffsets;

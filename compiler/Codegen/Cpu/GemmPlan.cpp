@@ -31,6 +31,8 @@ constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 2;
 constexpr int64_t kFewRowsItemsOfCore = 5;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
+/// Lines so far apart are in the same set of the L1 cache.
+constexpr int64_t kSetBytes = 4096;
 
 /// Finds a transposed lhs, [k, m]: rows of f32 next to each other, or panels.
 LogicalResult findTransposedLhs(GemmPlan &plan) {
@@ -256,8 +258,9 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   // A block of the columns stays in L2 while the tiles of the block of rows pass over it, and lhs'
   // block of rows while columns after columns do.
   int64_t rowBytes = kItemColumns * elementBytes * sets;
-  int64_t blocks =
-      plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
+  // One block of k, which needs no sums from a scratch, may take more of it than several.
+  bool whole = plan.m <= plan.tileRows || plan.k * rowBytes <= target.getL2Bytes() / 2;
+  int64_t blocks = whole ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
   bool strips = plan.tileVectors < itemVectors;
   plan.copiesRhs = plan.m > plan.tileRows &&
                    (plan.rhs == GemmPlan::Rhs::Panels ? plan.isDequantized() : sets == 1);
@@ -265,11 +268,16 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     int64_t depth = (strips ? kStripsBytes : kStripBytes) / (sets * kItemColumns * 4) / 32 * 32;
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
   }
-  plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
-                   plan.lhsStride == 1 && plan.m > plan.tileRows &&
-                   plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
-  if (plan.copiesLhs)
+  // Elements along k of a transposed lhs are lines apart, each of which several tiles read: a block
+  // of them stays in the L1 cache.
+  bool hasLinesAlongK = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
+                        plan.lhsStride == 1 && plan.m > plan.tileRows &&
+                        plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
+  if (hasLinesAlongK)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
+  // It is copied where the lines meet in one set of the cache. Elsewhere the copy took more than it
+  // brought with 8 lanes (3 to 10 % of the product on Zen 3); with 16 it was not tried.
+  plan.copiesLhs = hasLinesAlongK && (lanes > 8 || plan.lhsStrideK * elementBytes % kSetBytes == 0);
   // What a tile keeps of its rows: words of bytes, or sums of groups.
   int64_t keptBytes =
       plan.bytesOfWord && !plan.usesTiles ? plan.tileRows * plan.k * 4 / plan.bytesOfWord : 0;

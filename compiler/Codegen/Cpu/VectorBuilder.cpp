@@ -276,10 +276,10 @@ void VectorBuilder::prefetchStream(Value memory, Value offset, int64_t element) 
                              /*localityHint=*/3, /*isDataCache=*/true);
 }
 
-void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead) {
+void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead, bool isWrite) {
   int64_t last = cast<MemRefType>(memory.getType()).getNumElements() - 1;
   offset = min(add(offset, ahead), index(last));
-  memref::PrefetchOp::create(*this, memory, offset, /*isWrite=*/false, /*localityHint=*/3,
+  memref::PrefetchOp::create(*this, memory, offset, isWrite, /*localityHint=*/3,
                              /*isDataCache=*/true);
 }
 

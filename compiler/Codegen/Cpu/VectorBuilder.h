@@ -105,8 +105,9 @@ public:
   /// One element as a scalar f32.
   mlir::Value loadScalar(mlir::Value memory, mlir::Value offset);
   void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
-  /// Asks for the line `ahead` elements further on, or for the memory's last one.
-  void prefetch(mlir::Value memory, mlir::Value offset, int64_t ahead);
+  /// Asks for the line `ahead` elements further on, or for the memory's last one, to read it or to
+  /// write it.
+  void prefetch(mlir::Value memory, mlir::Value offset, int64_t ahead, bool isWrite = false);
   /// Asks for what a stream of 16-bit numbers reaches kBytesAhead behind `offset`, where the
   /// processor does not see it itself: for each line once, of vectors that begin at `element` of a
   /// line's. In f32 it gains nothing.

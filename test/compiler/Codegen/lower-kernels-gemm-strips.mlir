@@ -36,10 +36,20 @@ func.func private @few(%x: tensor<6x256xf32>, %w: tensor<256x72xf32, #panels>)
   return %0 : tensor<6x72xf32>
 }
 
-// 8 blocks of 96 rows times 12 of 64 columns, 3 of which share a copy of the rows.
+// Elements along k are 4 KiB apart: 11 blocks of 96 rows times 12 of 64 columns, 3 of which share a
+// copy of the rows.
 // CHECK-LABEL: func.func private @gradient
-// CHECK-SAME: sinter.grid = 32 : i64
-func.func private @gradient(%x: tensor<1024x768xf32>, %g: tensor<1024x768xf32, #panels>)
+// CHECK-SAME: sinter.grid = 44 : i64
+func.func private @gradient(%x: tensor<1024x1024xf32>, %g: tensor<1024x768xf32, #panels>)
+    -> tensor<1024x768xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %g {transpose_lhs} : (tensor<1024x1024xf32>, tensor<1024x768xf32, #panels>) -> tensor<1024x768xf32>
+  return %0 : tensor<1024x768xf32>
+}
+
+// 3 KiB apart they are read where they are.
+// CHECK-LABEL: func.func private @gradient_in_place
+// CHECK-SAME: sinter.grid = 60 : i64
+func.func private @gradient_in_place(%x: tensor<1024x768xf32>, %g: tensor<1024x768xf32, #panels>)
     -> tensor<768x768xf32> attributes {sinter.kernel = "gemm"} {
   %0 = sinter.matmul %x, %g {transpose_lhs} : (tensor<1024x768xf32>, tensor<1024x768xf32, #panels>) -> tensor<768x768xf32>
   return %0 : tensor<768x768xf32>
@@ -58,9 +68,12 @@ func.func private @gradient(%x: tensor<1024x768xf32>, %g: tensor<1024x768xf32, #
 // CHECK-COUNT-12: math.fma
 
 // Panels are read where they are: 5 of 256 x 16 elements, of which the second item has one. Each tile
-// of rows asks for some lines of the columns that follow.
+// of rows asks for some lines of the columns that follow, for the next tile's rows, and for what the
+// epilogue will write.
 // CHECK-LABEL: func.func @panels
 // CHECK: memref.prefetch %arg1
+// CHECK: memref.prefetch %arg2[%{{.*}}], write
+// CHECK: memref.prefetch %arg0[%{{.*}}], read
 // CHECK: arith.minsi %{{.*}}, %c4 : index
 // CHECK: arith.muli %{{.*}}, %c4096 : index
 // CHECK-LABEL: func.func @pairs
@@ -81,5 +94,12 @@ func.func private @gradient(%x: tensor<1024x768xf32>, %g: tensor<1024x768xf32, #
 // CHECK: scf.for
 // CHECK: memref.prefetch %arg0
 // CHECK: memref.prefetch %arg1
+// CHECK: math.fma
+// The scratch of sums is the only one.
+// CHECK-LABEL: func.func @gradient_in_place
+// CHECK: memref.alloca() {{.*}} : memref<9984xf32>
+// CHECK-NOT: memref.alloca
+// CHECK: memref.prefetch %arg1
+// CHECK: memref.load %arg0
 // CHECK: math.fma
 }
