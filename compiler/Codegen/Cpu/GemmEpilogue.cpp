@@ -169,7 +169,7 @@ void GemmEpilogue::prefetch(VectorBuilder &builder, ValueRange arguments, Value 
   auto ask = [&](Value memory, Value offset, bool isWrite) {
     int64_t line = 8 * kLineBytes / getElementTypeOrSelf(memory.getType()).getIntOrFloatBitWidth();
     for (int64_t i = 0; i < count; i += line)
-      builder.prefetch(memory, offset, i, isWrite);
+      builder.prefetchLine(memory, builder.add(offset, i), isWrite);
   };
   for (const Node &node : nodes)
     // What all rows read stays in the cache.

@@ -372,7 +372,7 @@ private:
     int64_t lines = llvm::divideCeil(std::min(bytesOfRow, plan.kBlock * elementBytes), kLineBytes);
     for (int64_t i = firstVector / plan.tileVectors; i < rows * lines; i += strips) {
       Value k = builder.add(kBegin, i / rows * kLineBytes / elementBytes);
-      builder.prefetch(lhs, lhsAt(next, i % rows, k), 0);
+      builder.prefetchLine(lhs, lhsAt(next, i % rows, k));
     }
   }
 

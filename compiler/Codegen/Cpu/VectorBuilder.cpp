@@ -272,15 +272,17 @@ void VectorBuilder::prefetchStream(Value memory, Value offset, int64_t element) 
   if (getElementTypeOrSelf(memory.getType()).getIntOrFloatBitWidth() != 8 * bytes ||
       element * bytes % kLineBytes != 0 || seesStreams(target))
     return;
-  memref::PrefetchOp::create(*this, memory, add(offset, kBytesAhead / bytes), /*isWrite=*/false,
-                             /*localityHint=*/3, /*isDataCache=*/true);
+  prefetchLine(memory, add(offset, kBytesAhead / bytes));
 }
 
-void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead, bool isWrite) {
-  int64_t last = cast<MemRefType>(memory.getType()).getNumElements() - 1;
-  offset = min(add(offset, ahead), index(last));
+void VectorBuilder::prefetchLine(Value memory, Value offset, bool isWrite) {
   memref::PrefetchOp::create(*this, memory, offset, isWrite, /*localityHint=*/3,
                              /*isDataCache=*/true);
+}
+
+void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead) {
+  int64_t last = cast<MemRefType>(memory.getType()).getNumElements() - 1;
+  prefetchLine(memory, min(add(offset, ahead), index(last)));
 }
 
 Value VectorBuilder::scratch(int64_t elements, Type element) {
