@@ -21,10 +21,9 @@
 // are lines apart that meet in one set of the L1 cache: several tiles read each of them. The copy
 // serves several blocks of columns: made for each of them it took a tenth of the product's time.
 //
-// While a block of k is multiplied, tiles ask for lines of the next one, for what the rows of the
-// next tile begin with, and for what the epilogue will read and write: pieces of panels and rows
-// are too short for the processor to see streams in time. On Zen 3, from memory, a product of 768
-// rows by 128 and 512 columns took 0.9 of the time.
+// While a block of k is multiplied, tiles ask for lines of the next one, for what the next tile's
+// rows begin with, and for what the epilogue touches: pieces of panels and rows are too short for
+// the processor to see streams in time (a tenth of 768 rows by 128 and 512 columns, on Zen 3).
 //
 // Where a processor has a unit for products of matrices, four rows and more of bf16, or of bytes
 // with one sum of all k, are multiplied there (MatrixTiles.h), in tiles of up to 32 rows and
@@ -232,6 +231,25 @@ private:
     builder.ifThen(isLast, [&] { body(plan.m - full, builder.index(full)); });
   }
 
+  /// Calls `body` for the strips of a block's columns, each as wide as a tile. Their code is there
+  /// once, for them all, where nothing in it has to know which one it is: most of a kernel is this
+  /// code, and most of compiling it.
+  void forStrips(llvm::function_ref<void(Value strip)> body) {
+    bool isAlike = plan.copiesRhs || plan.rhs != GemmPlan::Rhs::Panels ||
+                   (plan.integerBits == 0 && getTileColumns() % plan.panelWidth == 0);
+    if (isAlike && !plan.usesTiles && plan.m > plan.tileRows && getStrips() > 1)
+      return builder.loop(builder.index(0), builder.index(getStrips()), 1, body);
+    for (int64_t strip = 0; strip < getStrips(); ++strip)
+      body(builder.index(strip));
+  }
+
+  int64_t getTileColumns() const { return plan.tileVectors * lanes; }
+  int64_t getStrips() const { return kItemColumns / getTileColumns(); }
+  /// The first column of a strip in its block.
+  Value columnOf(Value strip) { return builder.mul(strip, getTileColumns()); }
+  /// The same of strips that each have their own code.
+  int64_t knownColumnOf(Value strip) { return *getConstantIntValue(strip) * getTileColumns(); }
+
   /// Makes what is kept of rows beside their elements.
   void prepareRows(int64_t rows, Value row, Value kBegin, Value kEnd) {
     Value lhs = arguments[plan.lhsArgument];
@@ -252,40 +270,39 @@ private:
     if (!keepsRows)
       prepareRows(rows, row, kBegin, kEnd);
     for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
-      for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors) {
+      forStrips([&](Value strip) {
         auto at = [&](int64_t r, int64_t v) {
           Value offsetOfRow = builder.mul(
               builder.add(scratchRow, static_cast<int64_t>(set) * scratchRows + r), kItemColumns);
-          return builder.add(offsetOfRow, (c + v) * lanes);
+          return builder.add(builder.add(offsetOfRow, columnOf(strip)), v * lanes);
         };
         if (plan.m > plan.tileRows) {
-          askForNextBlock(row, c, kEnd);
+          askForNextBlock(row, strip, kEnd);
           if (set == 0 && getConstantIntValue(kEnd) == plan.k)
-            askForEpilogue(rows, row, c);
+            askForEpilogue(rows, row, strip);
           if (set == 0 && plan.lhsStrideK == 1)
-            askForRows(rows, row, c, kBegin);
+            askForRows(rows, row, strip, kBegin);
         }
-        if (plan.usesTiles) {
-          multiplyTiles(rows, row, {scratch, at(0, 0), kItemColumns}, offset + c * lanes, kBegin,
-                        kEnd, first);
-          continue;
-        }
-        RegisterTile tile = makeTile(rows, row, set, c);
+        if (plan.usesTiles)
+          return multiplyTiles(rows, row, {scratch, at(0, 0), kItemColumns},
+                               offset + knownColumnOf(strip), kBegin, kEnd, first);
+        RegisterTile tile = makeTile(rows, row, set, strip);
         SmallVector<Value> sums = tile.zeros(builder);
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           if (!first)
             sums[i] = builder.loadStored(scratch, at(i / tile.vectors, i % tile.vectors));
           else if (plan.bytesOfWord == 4)
-            sums[i] = loadSums(offset + (c + i % tile.vectors) * lanes);
+            sums[i] = loadSums(offset + knownColumnOf(strip) + i % tile.vectors * lanes);
         // The last element of an odd k stands alone: a dense lhs ends there, panels have a zero.
         bool odd = plan.pairs && plan.k % 2 != 0 && getConstantIntValue(kEnd) == plan.k;
         Value even = odd ? builder.index(plan.k - 1) : kEnd;
         sums = fixedPointRows
                    ? integers->accumulate({*fixedPointRows, groupSums ? &*groupSums : nullptr,
                                            plan.segment, plan.rowScalesArgument.has_value()},
-                                          rows, offset + c * lanes, kBegin, kEnd, sums)
+                                          rows, offset + knownColumnOf(strip), kBegin, kEnd, sums)
                : plan.isDequantized() && !plan.copiesRhs
-                   ? accumulateDequantized(tile, offset, c, kBegin, kEnd, sums)
+                   ? accumulateDequantized(tile, offset, knownColumnOf(strip) / lanes, kBegin, kEnd,
+                                           sums)
                    : tile.accumulate(builder, kBegin, even, sums);
         if (odd) {
           tile.lhs = [&](int64_t r, Value k) {
@@ -296,7 +313,7 @@ private:
         }
         for (int64_t i = 0; i < rows * tile.vectors; ++i)
           builder.store(sums[i], scratch, at(i / tile.vectors, i % tile.vectors));
-      }
+      });
   }
 
   /// The same on the matrix unit, of a panel that begins at a column of the work item.
@@ -325,13 +342,12 @@ private:
 
   /// While a block of k is multiplied asks for the next one, each tile for some of its lines: of
   /// the rows of the tile, where these are copied, and of the panels of a strip of columns.
-  void askForNextBlock(Value row, int64_t firstVector, Value kEnd) {
-    int64_t strips = kItemColumns / lanes / plan.tileVectors;
+  void askForNextBlock(Value row, Value strip, Value kEnd) {
     if (plan.copiesLhs) {
-      int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, strips * plan.getMostBlocks());
-      Value strip = builder.add(builder.mul(builder.sub(columnBlock, firstColumnBlock), strips),
-                                firstVector / plan.tileVectors);
-      Value k = builder.add(kEnd, builder.mul(strip, rowsOfStrip));
+      int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, getStrips() * plan.getMostBlocks());
+      Value ofItem =
+          builder.add(builder.mul(builder.sub(columnBlock, firstColumnBlock), getStrips()), strip);
+      Value k = builder.add(kEnd, builder.mul(ofItem, rowsOfStrip));
       for (int64_t i = 0; i < rowsOfStrip; ++i)
         builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(builder.add(k, i)), row),
                          0);
@@ -347,8 +363,7 @@ private:
     Value tile = builder.div(builder.sub(row, firstRow), plan.tileRows);
     for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
       int64_t lines = llvm::divideCeil(plan.kBlock * plan.panelWidth, lineElements * tiles);
-      Value at = builder.add(panelAt(columns + (firstVector + v) * lanes, plan.panelElements),
-                             builder.mul(k, plan.panelWidth));
+      Value at = builder.add(panelOf(strip, columns + v * lanes), builder.mul(k, plan.panelWidth));
       at = builder.add(at, builder.mul(tile, lines * lineElements));
       for (int64_t i = 0; i < lines; ++i)
         builder.prefetch(arguments[plan.rhsArgument], at, i * lineElements);
@@ -356,24 +371,24 @@ private:
   }
 
   /// Asks for the lines that the epilogue of a tile reads and writes in a strip of columns.
-  void askForEpilogue(int64_t rows, Value row, int64_t firstVector) {
-    Value column = builder.add(builder.mul(columnBlock, kItemColumns), firstVector * lanes);
+  void askForEpilogue(int64_t rows, Value row, Value strip) {
+    Value column = builder.add(builder.mul(columnBlock, kItemColumns), columnOf(strip));
     for (int64_t r = 0; r < rows; ++r)
-      epilogue.prefetch(builder, arguments, builder.add(row, r), column, plan.tileVectors * lanes);
+      epilogue.prefetch(builder, arguments, builder.add(row, r), column, getTileColumns());
   }
 
   /// Asks for what the next tile's rows begin with, a part of it with each strip of columns.
-  void askForRows(int64_t rows, Value row, int64_t firstVector, Value kBegin) {
+  void askForRows(int64_t rows, Value row, Value strip, Value kBegin) {
     constexpr int64_t bytesOfRow = 512; // behind which the processor sees a stream
-    int64_t strips = kItemColumns / lanes / plan.tileVectors;
     Value lhs = arguments[plan.lhsArgument], next = builder.add(row, rows);
     int64_t elementBytes =
         llvm::divideCeil(getElementTypeOrSelf(lhs.getType()).getIntOrFloatBitWidth(), 8);
-    int64_t lines = llvm::divideCeil(std::min(bytesOfRow, plan.kBlock * elementBytes), kLineBytes);
-    for (int64_t i = firstVector / plan.tileVectors; i < rows * lines; i += strips) {
-      Value k = builder.add(kBegin, i / rows * kLineBytes / elementBytes);
-      builder.prefetchLine(lhs, lhsAt(next, i % rows, k));
-    }
+    int64_t bytes = std::min(bytesOfRow, plan.kBlock * elementBytes);
+    int64_t bytesOfStrip = llvm::alignTo(llvm::divideCeil(bytes, getStrips()), kLineBytes);
+    Value k = builder.add(kBegin, builder.mul(strip, bytesOfStrip / elementBytes));
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t at = 0; at < bytesOfStrip; at += kLineBytes)
+        builder.prefetchLine(lhs, lhsAt(next, r, builder.add(k, at / elementBytes)));
   }
 
   /// The same by the numbers that integers stand for.
@@ -424,7 +439,7 @@ private:
     return builder.add(builder.add(start, builder.mul(k, plan.lhsStrideK)), plan.lhsOffset);
   }
 
-  RegisterTile makeTile(int64_t rows, Value row, int64_t set, int64_t firstVector) {
+  RegisterTile makeTile(int64_t rows, Value row, int64_t set, Value strip) {
     int64_t offset = epilogue.getProductOffsets()[set];
     RegisterTile tile;
     tile.rows = rows;
@@ -439,38 +454,52 @@ private:
              : plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
                           : builder.loadSplat(lhs, lhsAt(row, r, k));
     };
-    Value column =
-        builder.add(builder.mul(columnBlock, kItemColumns), offset + firstVector * lanes);
+    Value ofAll = builder.add(strip, set * getStrips());
     if (plan.copiesRhs)
-      tile.rhs = [this, strip = set * kItemColumns / lanes + firstVector](Value k) {
-        return loadCopied(strip, k);
-      };
+      tile.rhs = [this, ofAll](Value k) { return loadCopied(ofAll, k); };
     else if (plan.rhs != GemmPlan::Rhs::Panels)
-      tile.rhs = [this, column](Value k) { return loadDense(column, k); };
+      tile.rhs = [this, column = builder.add(columnOf(strip), offset)](Value k) {
+        return loadDense(column, k);
+      };
     else
-      tile.rhs = [this, offset, firstVector](Value k) { return loadPanel(offset, firstVector, k); };
+      tile.rhs = [this, offset, strip](Value k) { return loadPanel(offset, strip, k); };
     return tile;
   }
 
   /// Where the panel begins that has a column of the work item; panels are `elements` apart.
   Value panelAt(int64_t column, int64_t elements) {
+    return panelAt(builder.index(column / plan.panelWidth), elements);
+  }
+
+  /// The same of a panel of the work item.
+  Value panelAt(Value panel, int64_t elements) {
     int64_t ofItem = kItemColumns / plan.panelWidth;
     int64_t panels = llvm::divideCeil(plan.n, plan.panelWidth);
-    Value panel = builder.add(builder.mul(columnBlock, ofItem), column / plan.panelWidth);
+    panel = builder.add(builder.mul(columnBlock, ofItem), panel);
     // The last item may have fewer panels: what it computes from one again is not stored.
     if (panels % ofItem != 0)
       panel = builder.min(panel, builder.index(panels - 1));
     return builder.mul(panel, elements);
   }
 
-  SmallVector<Value> loadPanel(int64_t offset, int64_t firstVector, Value k) {
+  /// Where the panel begins that has a column of a strip, which is counted from the strip's first.
+  Value panelOf(Value strip, int64_t column) {
+    int64_t panels = getTileColumns() / plan.panelWidth;
+    return panels == 0 ? panelAt(knownColumnOf(strip) + column, plan.panelElements)
+                       : panelAt(builder.add(builder.mul(strip, panels), column / plan.panelWidth),
+                                 plan.panelElements);
+  }
+
+  SmallVector<Value> loadPanel(int64_t offset, Value strip, Value k) {
     Value rhs = arguments[plan.rhsArgument];
     int64_t interleave = plan.pairs ? 2 : std::max<int64_t>(1, plan.bytesOfWord);
+    // Of a panel that several strips share, where a strip has its first column.
+    int64_t first = getTileColumns() < plan.panelWidth ? knownColumnOf(strip) : 0;
     SmallVector<Value> vectors;
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
-      int64_t column = offset + (firstVector + v) * lanes;
-      Value at = builder.add(panelAt(column, plan.panelElements), builder.mul(k, plan.panelWidth));
-      at = builder.add(at, column % plan.panelWidth * interleave);
+      Value at = builder.add(panelOf(strip, offset + v * lanes), builder.mul(k, plan.panelWidth));
+      int64_t column = (first + v * lanes) % plan.panelWidth;
+      at = builder.add(at, column * interleave);
       if (plan.m <= plan.tileRows)
         builder.prefetchStream(rhs, at, column * interleave);
       vectors.push_back(plan.bytesOfWord ? builder.loadBytes(rhs, at)
@@ -639,28 +668,30 @@ private:
         });
   }
 
-  /// Where the copied block has vector v of row k, of all sets' vectors: strips of a tile's width
-  /// lie one behind another.
-  Value copiedAt(Value k, int64_t v) {
-    int64_t width = plan.tileVectors * lanes;
-    int64_t strip = v / plan.tileVectors * plan.kBlock * width;
-    return builder.add(builder.mul(builder.sub(k, blockBegin), width),
-                       strip + v % plan.tileVectors * lanes);
+  /// Where the copied block has vector v of row k, counted from a strip, else from the first of all
+  /// sets' strips, which lie one behind another.
+  Value copiedAt(Value k, int64_t v, Value strip = {}) {
+    strip = builder.add(strip ? strip : builder.index(0), v / plan.tileVectors);
+    Value at = builder.add(builder.mul(builder.sub(k, blockBegin), getTileColumns()),
+                           builder.mul(strip, plan.kBlock * getTileColumns()));
+    return builder.add(at, v % plan.tileVectors * lanes);
   }
 
-  SmallVector<Value> loadCopied(int64_t firstVector, Value k) {
+  SmallVector<Value> loadCopied(Value strip, Value k) {
     SmallVector<Value> vectors;
     for (int64_t v = 0; v < plan.tileVectors; ++v)
-      vectors.push_back(builder.load(copied, copiedAt(k, firstVector + v)));
+      vectors.push_back(builder.load(copied, copiedAt(k, v, strip)));
     return vectors;
   }
 
-  /// rhs without a layout: correct for any matmul, but a transposed one is gathered.
+  /// rhs without a layout, from a column of the work item on: correct for any matmul, but a
+  /// transposed one is gathered.
   SmallVector<Value> loadDense(Value column, Value k) {
     Value rhs = arguments[plan.rhsArgument];
     SmallVector<Value> vectors;
     for (int64_t v = 0; v < plan.tileVectors; ++v) {
-      Value first = builder.add(column, v * lanes);
+      Value first = builder.add(builder.mul(columnBlock, kItemColumns), column);
+      first = builder.add(first, v * lanes);
       if (plan.rhs == GemmPlan::Rhs::Dense) {
         Value at = builder.add(builder.mul(k, plan.n), first);
         Value mask = builder.maskBelow(builder.sub(builder.index(plan.n), first));
