@@ -231,9 +231,8 @@ private:
     builder.ifThen(isLast, [&] { body(plan.m - full, builder.index(full)); });
   }
 
-  /// Calls `body` for the strips of a block's columns, each as wide as a tile. Their code is there
-  /// once, for them all, where nothing in it has to know which one it is: most of a kernel is this
-  /// code, and most of compiling it.
+  /// Calls `body` for the strips of a block's columns, each as wide as a tile. Most of a kernel is
+  /// their code, which is there once for them all where it does not have to know which one it is.
   void forStrips(llvm::function_ref<void(Value strip)> body) {
     bool isAlike = plan.copiesRhs || plan.rhs != GemmPlan::Rhs::Panels ||
                    (plan.integerBits == 0 && getTileColumns() % plan.panelWidth == 0);
@@ -373,22 +372,23 @@ private:
   /// Asks for the lines that the epilogue of a tile reads and writes in a strip of columns.
   void askForEpilogue(int64_t rows, Value row, Value strip) {
     Value column = builder.add(builder.mul(columnBlock, kItemColumns), columnOf(strip));
-    for (int64_t r = 0; r < rows; ++r)
-      epilogue.prefetch(builder, arguments, builder.add(row, r), column, getTileColumns());
+    builder.loop(row, builder.add(row, rows), 1, [&](Value r) {
+      epilogue.prefetch(builder, arguments, r, column, getTileColumns());
+    });
   }
 
   /// Asks for what the next tile's rows begin with, a part of it with each strip of columns.
   void askForRows(int64_t rows, Value row, Value strip, Value kBegin) {
     constexpr int64_t bytesOfRow = 512; // behind which the processor sees a stream
-    Value lhs = arguments[plan.lhsArgument], next = builder.add(row, rows);
-    int64_t elementBytes =
-        llvm::divideCeil(getElementTypeOrSelf(lhs.getType()).getIntOrFloatBitWidth(), 8);
+    Value lhs = arguments[plan.lhsArgument];
+    int64_t elementBytes = getElementTypeOrSelf(lhs.getType()).getIntOrFloatBitWidth() / 8;
     int64_t bytes = std::min(bytesOfRow, plan.kBlock * elementBytes);
-    int64_t bytesOfStrip = llvm::alignTo(llvm::divideCeil(bytes, getStrips()), kLineBytes);
-    Value k = builder.add(kBegin, builder.mul(strip, bytesOfStrip / elementBytes));
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t at = 0; at < bytesOfStrip; at += kLineBytes)
-        builder.prefetchLine(lhs, lhsAt(next, r, builder.add(k, at / elementBytes)));
+    bytes = llvm::alignTo(llvm::divideCeil(bytes, getStrips()), kLineBytes);
+    Value k = builder.add(kBegin, builder.mul(strip, bytes / elementBytes));
+    builder.loop(builder.add(row, rows), builder.add(row, 2 * rows), 1, [&](Value next) {
+      for (int64_t at = 0; at < bytes; at += kLineBytes)
+        builder.prefetchLine(lhs, lhsAt(next, 0, builder.add(k, at / elementBytes)));
+    });
   }
 
   /// The same by the numbers that integers stand for.
