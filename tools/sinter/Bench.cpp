@@ -38,7 +38,7 @@ static void report(const BenchCommandOptions &options, const BenchResult &result
       {"arena_lower_bound_bytes", result.arenaLowerBoundBytes},
       {"flops", static_cast<uint64_t>(result.flops)},
       {"bytes", result.bytes},
-      {"limits", describeLimits(result.limits)},
+      {"limits", describeLimits(result.limits, result.limitsAreMeasured)},
       {"held_in", result.holder},
       {"roofline_fraction", result.rooflineFraction},
   };

@@ -79,7 +79,7 @@ static Expected<void> runProfile(const ProfileCommandOptions &options) {
   nlohmann::json object = {{"mode", options.mode.mode},
                            {"runs", result.runs},
                            {"ms", result.totalNs * 1e-6 / result.runs},
-                           {"limits", describeLimits(result.limits)},
+                           {"limits", describeLimits(result.limits, result.limitsAreMeasured)},
                            {"rows", describe(result.rows, result.totalNs, result.runs, training)}};
   if (result.ranks)
     object["ranks"] = describeRanks(*result.ranks, result.runs);
