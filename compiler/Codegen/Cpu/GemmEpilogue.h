@@ -34,7 +34,7 @@ public:
   void emit(VectorBuilder &builder, mlir::ValueRange arguments, mlir::Value row, mlir::Value column,
             mlir::ValueRange product, mlir::Value mask) const;
 
-  /// Asks for the lines that emit() will read and write of a row's columns [column ... column +
+  /// Prefetches the lines that emit() will read and write of a row's columns [column ... column +
   /// count).
   void prefetch(VectorBuilder &builder, mlir::ValueRange arguments, mlir::Value row,
                 mlir::Value column, int64_t count) const;
@@ -66,12 +66,12 @@ private:
   mlir::FailureOr<unsigned> visit(mlir::Value value, Place place);
   mlir::FailureOr<Place> throughBroadcast(BroadcastOp op, const Place &place) const;
   mlir::FailureOr<Place> throughSlice(SliceOp op, const Place &place) const;
-
-  MatmulOp matmul;
-  int64_t rows = 0, columns = 0;
+  /// Where the element is that a place has for one of a result.
   mlir::Value offsetOf(VectorBuilder &builder, const Place &place, mlir::Value row,
                        mlir::Value column) const;
 
+  MatmulOp matmul;
+  int64_t rows = 0, columns = 0;
   llvm::SmallVector<Node> nodes;
   llvm::SmallVector<unsigned> results;
   llvm::SmallVector<int64_t> productOffsets;

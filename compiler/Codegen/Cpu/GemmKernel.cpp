@@ -21,8 +21,8 @@
 // are lines apart that meet in one set of the L1 cache: several tiles read each of them. The copy
 // serves several blocks of columns: made for each of them it took a tenth of the product's time.
 //
-// While a block of k is multiplied, tiles ask for lines of the next one, for what the next tile's
-// rows begin with, and for what the epilogue touches: pieces of panels and rows are too short for
+// While a block of k is multiplied, tiles prefetch lines of the next one, what the next tile's rows
+// begin with, and what the epilogue reads and writes: pieces of panels and rows are too short for
 // the processor to see streams in time (a tenth of 768 rows by 128 and 512 columns, on Zen 3).
 //
 // Where a processor has a unit for products of matrices, four rows and more of bf16, or of bytes
@@ -276,11 +276,11 @@ private:
           return builder.add(builder.add(offsetOfRow, columnOf(strip)), v * lanes);
         };
         if (plan.m > plan.tileRows) {
-          askForNextBlock(row, strip, kEnd);
+          prefetchNextBlock(row, strip, kEnd);
           if (set == 0 && getConstantIntValue(kEnd) == plan.k)
-            askForEpilogue(rows, row, strip);
+            prefetchEpilogue(rows, row, strip);
           if (set == 0 && plan.lhsStrideK == 1)
-            askForRows(rows, row, strip, kBegin);
+            prefetchRows(rows, row, strip, kBegin);
         }
         if (plan.usesTiles)
           return multiplyTiles(rows, row, {scratch, at(0, 0), kItemColumns},
@@ -339,9 +339,9 @@ private:
     matrixTiles->multiply(product, kBegin, isLast ? builder.index(k) : kEnd, k, first);
   }
 
-  /// While a block of k is multiplied asks for the next one, each tile for some of its lines: of
+  /// While a block of k is multiplied prefetches the next one, each tile some of its lines: of
   /// the rows of the tile, where these are copied, and of the panels of a strip of columns.
-  void askForNextBlock(Value row, Value strip, Value kEnd) {
+  void prefetchNextBlock(Value row, Value strip, Value kEnd) {
     if (plan.copiesLhs) {
       int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, getStrips() * plan.getMostBlocks());
       Value ofItem =
@@ -369,16 +369,16 @@ private:
     }
   }
 
-  /// Asks for the lines that the epilogue of a tile reads and writes in a strip of columns.
-  void askForEpilogue(int64_t rows, Value row, Value strip) {
+  /// Prefetches the lines that the epilogue of a tile reads and writes in a strip of columns.
+  void prefetchEpilogue(int64_t rows, Value row, Value strip) {
     Value column = builder.add(builder.mul(columnBlock, kItemColumns), columnOf(strip));
     builder.loop(row, builder.add(row, rows), 1, [&](Value r) {
       epilogue.prefetch(builder, arguments, r, column, getTileColumns());
     });
   }
 
-  /// Asks for what the next tile's rows begin with, a part of it with each strip of columns.
-  void askForRows(int64_t rows, Value row, Value strip, Value kBegin) {
+  /// Prefetches what the next tile's rows begin with, a part of it with each strip of columns.
+  void prefetchRows(int64_t rows, Value row, Value strip, Value kBegin) {
     constexpr int64_t bytesOfRow = 512; // behind which the processor sees a stream
     Value lhs = arguments[plan.lhsArgument];
     int64_t elementBytes = getElementTypeOrSelf(lhs.getType()).getIntOrFloatBitWidth() / 8;

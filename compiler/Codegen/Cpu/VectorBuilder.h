@@ -105,9 +105,9 @@ public:
   /// One element as a scalar f32.
   mlir::Value loadScalar(mlir::Value memory, mlir::Value offset);
   void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
-  /// Asks for the line at `offset`, which may lie behind the memory, to read it or to write it.
+  /// Prefetches the line at `offset`, which may lie behind the memory, to read it or to write it.
   void prefetchLine(mlir::Value memory, mlir::Value offset, bool isWrite = false);
-  /// Asks for the line `ahead` elements further on, or for the memory's last one, to read it.
+  /// Prefetches the line `ahead` elements further on, or the memory's last one, to read it.
   void prefetch(mlir::Value memory, mlir::Value offset, int64_t ahead);
   /// Asks for what a stream of 16-bit numbers reaches kBytesAhead behind `offset`, where the
   /// processor does not see it itself: for each line once, of vectors that begin at `element` of a

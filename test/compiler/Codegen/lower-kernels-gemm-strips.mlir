@@ -68,7 +68,7 @@ func.func private @gradient_in_place(%x: tensor<1024x768xf32>, %g: tensor<1024x7
 // CHECK-COUNT-12: math.fma
 
 // Panels are read where they are: 5 of 256 x 16 elements, of which the second item has one. Each tile
-// of rows asks for some lines of the columns that follow, for the next tile's rows, and for what the
+// of rows prefetches some lines of the columns that follow, the next tile's rows, and what the
 // epilogue will write.
 // CHECK-LABEL: func.func @panels
 // CHECK: memref.prefetch %arg1

@@ -36,14 +36,10 @@ std::string product(int64_t m, int64_t k, int64_t n, llvm::StringRef element = "
 }
 
 /// A kernel that multiplies [k, m] transposed, of layout `lhs` (", ..." or nothing), by [k, n], in
-/// panels or `dense`.
+/// panels of `width`, dense where it is 0.
 std::string transposedProduct(int64_t m, int64_t k, int64_t n, llvm::StringRef element,
-                              llvm::StringRef lhs, bool dense = false) {
-  llvm::StringRef rhs = element == "f32"
-                            ? ", #sinter.panels<width = 64, interleave = 1, depth = 16>"
-                            : ", #sinter.panels<width = 64, interleave = 2, depth = 32>";
-  if (dense)
-    rhs = "";
+                              llvm::StringRef lhs, int64_t width = 64) {
+  std::string rhs = width == 0 ? "" : ", " + panelsOf(element, width);
   return llvm::formatv(R"(
     func.func private @kernel(%x: tensor<{1}x{0}x{3}{4}>, %g: tensor<{1}x{2}x{3}{5}>)
         -> tensor<{0}x{2}xf32> attributes {{sinter.kernel = "gemm"} {{
@@ -211,7 +207,18 @@ TEST_P(GemmShapes, TransposedF32) {
   auto [m, k, n] = GetParam();
   expectSameAsReference(transposedProduct(m, k, n, "f32", ""), 1e-6);
   expectSameAsReference(transposedProduct(m, k, n, "f32", ""), 1e-6, getHostTarget(256));
-  expectSameAsReference(transposedProduct(m, k, n, "f32", "", /*dense=*/true), 1e-6);
+  expectSameAsReference(transposedProduct(m, k, n, "f32", "", /*width=*/0), 1e-6);
+}
+
+// Of rows of 4 KiB what a kernel reads along k is in one set of the L1 cache, and copied where all
+// of it is more than half of an L2 cache (here of up to 2 MiB). Rows of one element more are not
+// copied with 8 lanes.
+TEST(GemmTransposed, OfRowsThatMeetInOneSet) {
+  for (int64_t m : {1024, 1025}) {
+    expectSameAsReference(transposedProduct(m, 300, 72, "f32", ""), 1e-6);
+    expectSameAsReference(transposedProduct(m, 300, 72, "f32", "", /*width=*/16), 1e-6,
+                          getHostTarget(256));
+  }
 }
 
 TEST_P(GemmShapes, TransposedBf16) {
