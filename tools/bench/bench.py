@@ -8,7 +8,7 @@ Peers: PyTorch (in `python3`, or in the interpreter that SINTER_TORCH_PYTHON nam
 on the PATH, which needs model files: --gguf-f32, --gguf-bf16. What is not found is said. Every figure
 is the median of its own program; ratios come from the same run, so a busy machine spoils both
 sides alike but not equally: run it on a quiet one. --gate compares with what is stored of this kind
-of machine (gate.py), --store stores it.
+of machine (gate.py), --store stores it; neither measures anything else.
 """
 
 import argparse
@@ -144,7 +144,8 @@ def main():
         ours[work[0]] = rounds[len(rounds) // 2] if rounds else None
         shares.update(best_of(best))
     compile_ms = {}
-    if not args.only and not args.quick:
+    for_gate = args.gate or args.store  # then nothing is measured that it does not compare
+    if not args.only and not args.quick and not for_gate:
         compile_ms = measure_compile(args.sinter, MODELS / "gpt2-124m.json", [])
 
     torch_ms, llama_ms = {}, {}
@@ -205,7 +206,8 @@ def main():
         print("limit: the most that this machine was seen to do: GFLOP/s of multiply-adds for a prefill, "
               "GB/s\nread from the memory or cache that holds all of a decode step. moment: what it did "
               "right before and\nafter the work")
-    trained = training.measure(args.sinter, args.threads, machine, python, args.only, args.quick)
+    trained = training.measure(args.sinter, args.threads, machine, python, args.only, args.quick,
+                               extras=not for_gate)
     shares.update(trained.get("shares", {}))
     for note in notes:
         print(note)

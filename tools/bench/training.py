@@ -133,8 +133,9 @@ def measure_torch(python, threads, works):
     return found
 
 
-def measure(sinter, threads, machine, torch_python, only="", quick=False):
-    """Measures and prints; returns what it found, for --json."""
+def measure(sinter, threads, machine, torch_python, only="", quick=False, extras=True):
+    """Measures and prints; returns what it found, for --json. Extras: a step under a budget, with
+    checkpoints, and compiling."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         works = [work for work in make_works(folder, quick) if only in work.name]
@@ -152,14 +153,14 @@ def measure(sinter, threads, machine, torch_python, only="", quick=False):
             before = after
         first, extra = works[0], {}
         done = runs[first.name]
-        if not done.error and first.config != CHARACTERS:
+        if extras and not done.error and first.config != CHARACTERS:
             say("  under a budget, and with checkpoints")
             extra["budget"] = measure_budget(sinter, folder, threads, first)
             extra["saving"] = measure_saving(sinter, folder, threads, first)
         peers = {}
         if torch_python:
             peers = measure_torch(torch_python, before["threads"], works)
-        if not only:
+        if extras and not only:
             extra["compile_ms"] = measure_compile(
                 sinter, first.model, ["--entry", "train", *map(str, first.sizes())], count=2)
     return report(works, runs, machine, moments, peers, extra)
