@@ -201,6 +201,13 @@ TargetAttr sinter::jit::getHostTarget(int64_t vectorBits) {
                          host.getL3Bytes());
 }
 
+SmallVector<TargetAttr> sinter::jit::getHostTargets() {
+  SmallVector<TargetAttr> targets = {getHostTarget()};
+  if (targets.front().getVectorBits() > 256)
+    targets.push_back(getHostTarget(256));
+  return targets;
+}
+
 KernelJit::KernelJit(MLIRContext &context, StringRef text, TargetAttr target, bool speedPasses) {
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (error.empty())

@@ -142,8 +142,10 @@ void check(const Case &c, double tolerance = kTolerance, TargetAttr target = {})
 
 class AttentionGradShapes : public testing::TestWithParam<Case> {};
 
-TEST_P(AttentionGradShapes, F32) { check(GetParam()); }
-TEST_P(AttentionGradShapes, F32In256Bits) { check(GetParam(), kTolerance, getHostTarget(256)); }
+TEST_P(AttentionGradShapes, F32) {
+  for (TargetAttr target : getHostTargets())
+    check(GetParam(), kTolerance, target);
+}
 TEST_P(AttentionGradShapes, Bf16) {
   Case c = GetParam();
   c.element = "bf16";
@@ -166,8 +168,8 @@ INSTANTIATE_TEST_SUITE_P(AttentionGrad, AttentionGradShapes,
 // Scores are larger, the more elements heads have.
 TEST(AttentionGrad, WideHeads) {
   for (Case c : {Case{1, 70, 2, 1, 512}, Case{1, 37, 3, 3, 330}}) {
-    check(c, 2 * kTolerance);
-    check(c, 2 * kTolerance, getHostTarget(256));
+    for (TargetAttr target : getHostTargets())
+      check(c, 2 * kTolerance, target);
     c.element = "bf16";
     check(c, 2 * kTolerance);
     c.gradient = "bf16";
@@ -203,8 +205,8 @@ TEST(AttentionGrad, Start) {
 TEST(AttentionGrad, Dropout) {
   Case c{2, 70, 4, 2, 24};
   c.dropout = 0.25;
-  check(c);
-  check(c, kTolerance, getHostTarget(256));
+  for (TargetAttr target : getHostTargets())
+    check(c, kTolerance, target);
 }
 
 TEST(AttentionGrad, Everything) {

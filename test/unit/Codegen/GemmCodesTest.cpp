@@ -36,7 +36,7 @@ std::string codeProduct(int64_t m, int64_t k, int64_t n, int64_t group, sinter::
 TEST(GemmOfCodes, IsThatOfTheirValues) {
   sinter::CodeValues wide = {-127, -104, -83, -65, -49, -35, -22, -10,
                              1,    13,   25,  38,  53,  69,  89,  113};
-  for (sinter::TargetAttr target : {getHostTarget(), getHostTarget(256)})
+  for (sinter::TargetAttr target : getHostTargets())
     for (const sinter::CodeValues &values : {sinter::twiceE2M1, wide}) {
       auto ofValues = mlir::DenseI8ArrayAttr::get(&getContext(), values);
       sinter::PanelsAttr panels = sinter::getCodePanels(ofValues, target);

@@ -36,33 +36,32 @@ sinter::ReferenceTensor makeRows(unsigned index, mlir::RankedTensorType type) {
 
 TEST(QuantizeKernel, Rows) {
   for (int64_t width : {1, 3, 17, 64, 65, 1000})
-    for (int64_t bits : {0, 256})
-      expectSameAsReference(quantize(width, "f32", "", "%x"), 2e-7, getHostTarget(bits), makeRows);
+    for (sinter::TargetAttr target : getHostTargets())
+      expectSameAsReference(quantize(width, "f32", "", "%x"), 2e-7, target, makeRows);
 }
 
 TEST(QuantizeKernel, RowsOfE4M3) {
   for (int64_t width : {1, 3, 17, 64, 65, 1000})
-    for (int64_t bits : {0, 256})
-      expectSameAsReference(quantize(width, "f32", "", "%x", "f8E4M3FN"), 2e-7, getHostTarget(bits),
-                            makeRows);
+    for (sinter::TargetAttr target : getHostTargets())
+      expectSameAsReference(quantize(width, "f32", "", "%x", "f8E4M3FN"), 2e-7, target, makeRows);
 }
 
 // Of so few bits quotients are halves, which the last bit of the scale rounds up or down.
 TEST(QuantizeKernel, NarrowRows) {
-  for (int64_t bits : {0, 256})
-    expectSameAsReference(quantize(1000, "bf16", "", "%x"), 5e-3, getHostTarget(bits), makeRows);
+  for (sinter::TargetAttr target : getHostTargets())
+    expectSameAsReference(quantize(1000, "bf16", "", "%x"), 5e-3, target, makeRows);
 }
 
 // The numbers before they are rounded differ in their last bits from the reference's: a few of
 // 6000 integers may be the next ones.
 TEST(QuantizeKernel, BehindANorm) {
-  for (int64_t bits : {0, 256})
+  for (sinter::TargetAttr target : getHostTargets())
     expectSameAsReference(
         quantize(1000, "f32",
                  "%n = sinter.rms_norm %x, %w {eps = 1.0e-5} : "
                  "(tensor<2x3x1000xf32>, tensor<1000xf32>) -> tensor<2x3x1000xf32>",
                  "%n"),
-        2e-3, getHostTarget(bits), makeRows);
+        2e-3, target, makeRows);
 }
 
 // Rotated, quantized and written with their scales in one kernel. Numbers of many sizes in a row
@@ -98,12 +97,12 @@ TEST(QuantizeKernel, IntoCaches) {
   for (const char *type : {"i8", "f8E4M3FN"})
     for (const char *layout :
          {"#sinter.key_panels<width = 64, interleave = 1>", "#sinter.head_major"})
-      for (int64_t bits : {0, 256}) {
+      for (sinter::TargetAttr target : getHostTargets()) {
         std::string cache = llvm::formatv("tensor<3x32x2x24x{0}, {1}>", type, layout);
         // A rotation's sum may fall on the other side of a tie.
         expectSameAsReference(
             llvm::formatv(kernel, cache, "tensor<3x32x2x1xf32, #sinter.head_major>", type).str(),
-            1e-3, getHostTarget(bits), make);
+            1e-3, target, make);
       }
 }
 
