@@ -85,31 +85,25 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   return applyFullConversion(kernels, legal, std::move(patterns), config);
 }
 
-/// Gives a kernel the runtime's calling convention: its body becomes an inlined function.
-static void wrap(LLVM::LLVMFuncOp body) {
-  OpBuilder builder(body);
-  Location loc = body.getLoc();
-  std::string name = body.getName().str();
-  body.setName(name + ".body");
-  body.setLinkage(LLVM::Linkage::Internal);
-  body.setAlwaysInline(true);
+/// Gives a kernel the runtime's calling convention: an array of addresses, and two numbers.
+static void takeAddressesFromMemory(LLVM::LLVMFuncOp kernel) {
+  Block &entry = kernel.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+  Location loc = kernel.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), i64 = builder.getI64Type();
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
-                                          {pointer, i64, i64});
-  auto kernel = LLVM::LLVMFuncOp::create(builder, loc, name, type);
-  kernel.setVisibility_(LLVM::Visibility::Hidden);
-  Block *entry = kernel.addEntryBlock(builder);
-  builder.setInsertionPointToEnd(entry);
-  SmallVector<Value> arguments;
-  for (unsigned i = 0; i + 2 < body.getNumArguments(); ++i) {
-    Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer, entry->getArgument(0),
-                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    arguments.push_back(LLVM::LoadOp::create(builder, loc, pointer, address));
+  unsigned addresses = entry.getNumArguments() - 2;
+  BlockArgument array = entry.insertArgument(0u, pointer, loc);
+  for (unsigned i = 0; i < addresses; ++i) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, array,
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value address = LLVM::LoadOp::create(builder, loc, pointer, place);
+    entry.getArgument(1).replaceAllUsesWith(address);
+    entry.eraseArgument(1);
   }
-  arguments.push_back(entry->getArgument(1));
-  arguments.push_back(entry->getArgument(2));
-  LLVM::CallOp::create(builder, loc, body, arguments);
-  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  Type none = LLVM::LLVMVoidType::get(builder.getContext());
+  kernel.setFunctionType(LLVM::LLVMFunctionType::get(none, {pointer, i64, i64}));
+  kernel.removeArgAttrsAttr();
+  kernel.setVisibility_(LLVM::Visibility::Hidden);
 }
 
 namespace {
@@ -127,9 +121,9 @@ struct LowerKernelsToLLVMPass : sinter::impl::LowerKernelsToLLVMPassBase<LowerKe
     }
     if (failed(convertToLLVM(kernels, target)))
       return signalPassFailure();
-    for (auto function : llvm::make_early_inc_range(kernels.getOps<LLVM::LLVMFuncOp>()))
+    for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
       if (!function.isExternal())
-        wrap(function);
+        takeAddressesFromMemory(function);
   }
 };
 } // namespace

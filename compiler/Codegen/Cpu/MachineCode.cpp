@@ -61,7 +61,7 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const TargetAttr &
 /// addresses. -O2 makes the same inner loops in two and a half times the time; GVN in place of the
 /// second CSE nothing better.
 static constexpr const char *kPasses =
-    "always-inline,globaldce,function("
+    "function("
     "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion),"
     "early-cse<memssa>,dse,instcombine<no-verify-fixpoint>,simplifycfg)";
@@ -172,11 +172,11 @@ static Expected<KernelObject> emit(Unit &unit, llvm::CodeGenFileType type) {
   return bytes;
 }
 
-/// The functions that can be called from outside, in their order.
+/// The functions that have code, in their order.
 static std::vector<LLVM::LLVMFuncOp> listKernels(ModuleOp kernels) {
   std::vector<LLVM::LLVMFuncOp> list;
   for (auto kernel : kernels.getOps<LLVM::LLVMFuncOp>())
-    if (!kernel.isExternal() && kernel.getLinkage() != LLVM::Linkage::Internal)
+    if (!kernel.isExternal())
       list.push_back(kernel);
   return list;
 }

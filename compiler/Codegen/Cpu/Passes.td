@@ -234,9 +234,9 @@ def ExpandMathPass : Pass<"sinter-expand-math", "mlir::ModuleOp"> {
 def LowerKernelsToLLVMPass : Pass<"sinter-lower-kernels-to-llvm", "mlir::ModuleOp"> {
   let summary = "loop kernels to the LLVM dialect, with the runtime's calling convention";
   let description = [{
-    After it: the module `@kernels` holds, for every kernel, the function that the runtime calls,
-    `void @<kernel>(ptr slices, i64 begin, i64 end)` of hidden visibility, and `@<kernel>.body`,
-    which it inlines. Only ops of the LLVM dialect are left in it. Floating-point arithmetic is never
+    After it: every kernel in the module `@kernels` is the function that the runtime calls,
+    `void @<kernel>(ptr slices, i64 begin, i64 end)` of hidden visibility, and loads where its slices
+    are. Only ops of the LLVM dialect are left in it. Floating-point arithmetic is never
     reordered nor contracted (`a * b + c` rounded once): every operation rounds, so that a value is the
     same bits whatever it is fused with.
 
@@ -259,10 +259,6 @@ def LowerKernelsToLLVMPass : Pass<"sinter-lower-kernels-to-llvm", "mlir::ModuleO
     llvm.func hidden @k(%slices: !llvm.ptr, %begin: i64, %end: i64) {
       %0 = llvm.getelementptr %slices[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
       %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr
-      llvm.call @k.body(%1, %begin, %end) : (!llvm.ptr, i64, i64) -> ()
-      llvm.return
-    }
-    llvm.func internal @k.body(%x: !llvm.ptr, %begin: i64, %end: i64) attributes {always_inline} {
       ...
     }
     ```

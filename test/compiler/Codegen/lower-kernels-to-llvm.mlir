@@ -2,10 +2,13 @@
 
 module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
 module @kernels {
-// CHECK: llvm.func hidden @copy(%[[SLICES:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
-// CHECK: llvm.getelementptr %[[SLICES]][1]
-// CHECK: llvm.call @copy.body(%{{.*}}, %{{.*}}, %[[BEGIN]], %[[END]])
-// CHECK: llvm.func internal @copy.body(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64) attributes {always_inline}
+// CHECK: llvm.func hidden @copy(%[[SLICES:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64) {
+// CHECK: llvm.getelementptr %[[SLICES]][0]
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[SLICES]][1]
+// CHECK: %[[Y:.*]] = llvm.load %[[PLACE]]
+// CHECK: llvm.insertvalue %[[Y]]
+// CHECK: llvm.br ^{{.*}}(%[[BEGIN]] : i64)
+// CHECK: llvm.icmp "slt" %{{.*}}, %[[END]] : i64
 // Every operation rounds: nothing is contracted.
 // CHECK-NOT: contract
 // CHECK: llvm.fmul
