@@ -31,6 +31,8 @@ struct Weights {
   std::optional<IntegerFormat> stored = std::nullopt;     ///< as a file holds them
 };
 
+void PrintTo(const Weights &weights, std::ostream *out) { *out << weights.name; }
+
 /// The logits of a sequence in chunks of five tokens, then those of ragged slots.
 std::vector<float> computeLogits(const std::string &name, const std::string &grid, DType type,
                                  const Weights &weights, SharedExecutables &shared,
