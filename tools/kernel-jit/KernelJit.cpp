@@ -42,8 +42,8 @@ GuardedStorage::~GuardedStorage() {
     munmap(mapping, mapped);
 }
 
-/// What an expression of a layout is at an index. (AffineMap::compose makes expressions of the
-/// context's, a hundred times as slow.)
+/// What an expression of a layout is at an index. (AffineMap::compose makes new expressions, which
+/// took a tenth of the time of the tests of products.)
 static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> index) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return index[dim.getPosition()];

@@ -69,7 +69,7 @@ mlir::MLIRContext &getContext();
 /// This machine with a vector width and registers to match, without features of wider vectors.
 TargetAttr getHostTarget(int64_t vectorBits = 0);
 
-/// This machine, and where its vectors are wider than 256 bits the same with such vectors.
+/// This machine, and where its vectors are wider than 256 bits, the same with vectors of 256 bits.
 llvm::SmallVector<TargetAttr> getHostTargets();
 
 } // namespace sinter::jit

@@ -85,16 +85,17 @@ static LogicalResult convertToLLVM(ModuleOp kernels, const TargetAttr &target) {
   return applyFullConversion(kernels, legal, std::move(patterns), config);
 }
 
-/// Gives a kernel the runtime's calling convention: an array of addresses, and two numbers.
-static void takeAddressesFromMemory(LLVM::LLVMFuncOp kernel) {
+/// Gives a kernel the runtime's calling convention: it loads its slices' addresses from an array.
+/// That they do not alias is lost; LLVM made nothing better of it.
+static void loadSlices(LLVM::LLVMFuncOp kernel) {
   Block &entry = kernel.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   Location loc = kernel.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), i64 = builder.getI64Type();
   unsigned addresses = entry.getNumArguments() - 2;
-  BlockArgument array = entry.insertArgument(0u, pointer, loc);
+  BlockArgument slices = entry.insertArgument(0u, pointer, loc);
   for (unsigned i = 0; i < addresses; ++i) {
-    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, array,
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, slices,
                                       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     Value address = LLVM::LoadOp::create(builder, loc, pointer, place);
     entry.getArgument(1).replaceAllUsesWith(address);
@@ -123,7 +124,7 @@ struct LowerKernelsToLLVMPass : sinter::impl::LowerKernelsToLLVMPassBase<LowerKe
       return signalPassFailure();
     for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
       if (!function.isExternal())
-        takeAddressesFromMemory(function);
+        loadSlices(function);
   }
 };
 } // namespace
