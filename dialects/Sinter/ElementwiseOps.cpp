@@ -129,25 +129,36 @@ Value SiluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
 }
 double SiluOp::evaluateScalar(ArrayRef<double> x) { return x[0] * logistic(x[0]); }
 
-// The tanh form is built as x * sigmoid(2u): (1 + tanh u) / 2 is sigmoid(2u), and one exp is
+static const double kGeluScale = std::sqrt(2.0 / std::numbers::pi);
+static constexpr double kGeluCubic = 0.044715;
+
+/// 1 + e^(-2u) with u = kGeluScale (x + kGeluCubic x^3), of x and its square. The exponent of two
+/// is x times a polynomial in x^2, so that one multiplication and addition stand before it.
+static Value buildGeluDivisor(OpBuilder &builder, Location loc, Value x, Value square) {
+  double scale = -2.0 * kGeluScale * std::numbers::log2e;
+  Value factor = math::FmaOp::create(builder, loc, square,
+                                     constantLike(builder, loc, x, scale * kGeluCubic),
+                                     constantLike(builder, loc, x, scale));
+  Value exponent = arith::MulFOp::create(builder, loc, x, factor);
+  Value decay = math::Exp2Op::create(builder, loc, exponent);
+  return arith::AddFOp::create(builder, loc, decay, constantLike(builder, loc, x, 1.0));
+}
+
+// The tanh form is x * sigmoid(2u): (1 + tanh u) / 2 is sigmoid(2u), and one exponential is
 // cheaper than a tanh.
 Value GeluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   auto constant = [&](double value) { return constantLike(builder, loc, x[0], value); };
   auto mul = [&](Value a, Value b) -> Value { return arith::MulFOp::create(builder, loc, a, b); };
-  if (getTanh()) {
-    Value cubic = mul(mul(x[0], x[0]), constant(0.044715));
-    Value inner = mul(x[0], arith::AddFOp::create(builder, loc, cubic, constant(1.0)));
-    Value doubled = mul(inner, constant(2.0 * std::sqrt(2.0 / std::numbers::pi)));
-    return mul(x[0], buildSigmoid(builder, loc, doubled));
-  }
+  if (getTanh())
+    return arith::DivFOp::create(builder, loc, x[0],
+                                 buildGeluDivisor(builder, loc, x[0], mul(x[0], x[0])));
   Value error = math::ErfOp::create(builder, loc, mul(x[0], constant(std::numbers::sqrt2 / 2)));
   return mul(mul(x[0], constant(0.5)), arith::AddFOp::create(builder, loc, error, constant(1.0)));
 }
 double GeluOp::evaluateScalar(ArrayRef<double> x) {
   if (getTanh())
     return 0.5 * x[0] *
-           (1.0 +
-            std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x[0] + 0.044715 * x[0] * x[0] * x[0])));
+           (1.0 + std::tanh(kGeluScale * (x[0] + kGeluCubic * x[0] * x[0] * x[0])));
   return 0.5 * x[0] * (1.0 + std::erf(x[0] / std::numbers::sqrt2));
 }
 
@@ -198,9 +209,6 @@ double RoundOp::evaluateScalar(ArrayRef<double> x) {
   return x[0] - std::remainder(x[0], 1.0); // which rounds to even
 }
 
-static const double kGeluScale = std::sqrt(2.0 / std::numbers::pi);
-static constexpr double kGeluCubic = 0.044715;
-
 // With s = sigmoid(2u), u as in GeluOp: (1 + tanh u) / 2 = s and 1 - tanh^2 u = 4 s (1 - s).
 Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
   auto constant = [&](double value) { return constantLike(builder, loc, x[0], value); };
@@ -208,12 +216,15 @@ Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc, ValueRange 
   auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
   Value square = mul(x[0], x[0]);
   if (getTanh()) {
-    Value inner = mul(x[0], add(mul(square, constant(kGeluCubic)), constant(1.0)));
-    Value s = buildSigmoid(builder, loc, mul(inner, constant(2.0 * kGeluScale)));
+    auto fma = [&](Value a, Value b, Value c) -> Value {
+      return math::FmaOp::create(builder, loc, a, b, c);
+    };
+    Value divisor = buildGeluDivisor(builder, loc, x[0], square);
+    Value s = arith::DivFOp::create(builder, loc, constant(1.0), divisor);
     Value slope =
-        add(mul(square, constant(6.0 * kGeluCubic * kGeluScale)), constant(2.0 * kGeluScale));
+        fma(square, constant(6.0 * kGeluCubic * kGeluScale), constant(2.0 * kGeluScale));
     Value bend = mul(s, arith::SubFOp::create(builder, loc, constant(1.0), s));
-    return add(s, mul(mul(x[0], slope), bend));
+    return fma(mul(x[0], slope), bend, s);
   }
   Value error = math::ErfOp::create(builder, loc, mul(x[0], constant(std::numbers::sqrt2 / 2)));
   Value area = mul(add(error, constant(1.0)), constant(0.5));

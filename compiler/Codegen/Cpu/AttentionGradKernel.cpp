@@ -306,13 +306,15 @@ private:
       return emitRowBlockOfTiles();
     builder.loop(builder.index(0), rowCount, plan.scoreRows, [&](Value r) {
       auto [from, to] = visibleKeys(r, plan.scoreRows);
-      for (int64_t v = 0; v < plan.keyBlock / lanes; v += plan.keyVectors) {
-        Value beforeEnd = isLess(builder.add(firstKey, v * lanes), to);
-        Value afterBegin = isLess(from, builder.add(firstKey, (v + plan.keyVectors) * lanes));
-        builder.ifThen(
-            arith::AndIOp::create(builder, beforeEnd, afterBegin), [&] { emitScores(r, v); },
-            [&] { clearScores(r, v); });
-      }
+      int64_t step = plan.keyVectors * lanes;
+      builder.loop(builder.index(0), builder.index(plan.keyBlock), step,
+                   [&, first = from, end = to](Value j) {
+                     Value beforeEnd = isLess(builder.add(firstKey, j), end);
+                     Value afterBegin = isLess(first, builder.add(builder.add(firstKey, j), step));
+                     builder.ifThen(
+                         arith::AndIOp::create(builder, beforeEnd, afterBegin),
+                         [&] { emitScores(r, j); }, [&] { clearScores(r, j); });
+                   });
     });
     builder.loop(builder.index(0), builder.index(plan.keyBlock), plan.keyRows, [&](Value k) {
       auto [from, to] = rowsThatSee(k, plan.keyRows, firstRow, rowCount);
@@ -359,19 +361,20 @@ private:
   // Tiles
   //===--------------------------------------------------------------------===//
 
-  Value scoreAt(Value r, int64_t row, int64_t vector) {
-    return builder.add(builder.mul(builder.add(r, row), plan.keyBlock), vector * lanes);
+  /// Where a row's score with the block's key `j` is.
+  Value scoreAt(Value r, int64_t row, Value j) {
+    return builder.add(builder.mul(builder.add(r, row), plan.keyBlock), j);
   }
 
-  void clearScores(Value r, int64_t firstVector) {
+  void clearScores(Value r, Value j) {
     for (int64_t row = 0; row < plan.scoreRows; ++row)
       for (int64_t v = 0; v < plan.keyVectors; ++v)
         for (Value memory : {weights, scoreGradients})
-          builder.store(builder.splat(0.0), memory, scoreAt(r, row, firstVector + v));
+          builder.store(builder.splat(0.0), memory, scoreAt(r, row, builder.add(j, v * lanes)));
   }
 
-  /// Rows of `lhs` times the vectors of `panels`.
-  SmallVector<Value> multiply(Value lhs, Value panels, Value r, int64_t firstVector) {
+  /// Rows of `lhs` times the vectors of `panels` that hold keys from `j` on.
+  SmallVector<Value> multiply(Value lhs, Value panels, Value r, Value j) {
     RegisterTile tile;
     tile.rows = plan.scoreRows;
     tile.vectors = plan.keyVectors;
@@ -380,9 +383,10 @@ private:
     };
     tile.rhs = [&](Value d) {
       SmallVector<Value> vectors;
-      for (int64_t v = 0; v < plan.keyVectors; ++v)
-        vectors.push_back(builder.load(
-            panels, builder.add(builder.mul(d, lanes), (firstVector + v) * width * lanes)));
+      for (int64_t v = 0; v < plan.keyVectors; ++v) {
+        Value panel = builder.mul(builder.add(j, v * lanes), width);
+        vectors.push_back(builder.load(panels, builder.add(builder.mul(d, lanes), panel)));
+      }
       return vectors;
     };
     return tile.accumulate(builder, builder.index(0), builder.index(plan.headSize),
@@ -390,21 +394,19 @@ private:
   }
 
   /// What dropout multiplies the weights of a tile with, to scratch.
-  void emitShares(Value r, int64_t firstVector) {
+  void emitShares(Value r, Value first) {
     double probability = op.getDropout().convertToDouble();
     builder.loop(r, builder.add(r, plan.scoreRows), 1, [&](Value row) {
       auto [t, head] = positionAndHead(row);
       Value number =
           emitWeightNumber(builder, plan, arguments[*plan.seedArgument], slot, head, t, firstKey);
-      builder.loop(builder.index(firstVector * lanes),
-                   builder.index((firstVector + plan.keyVectors) * lanes), lanes, [&](Value j) {
-                     Value kept =
-                         builder.maskOfKept(builder.add(number, j), arguments[*plan.seedArgument],
-                                            op.getStream(), probability);
-                     builder.store(builder.select(kept, builder.splat(1 / (1 - probability)),
-                                                  builder.splat(0.0)),
-                                   shares, builder.add(builder.mul(row, plan.keyBlock), j));
-                   });
+      builder.loop(first, builder.add(first, plan.keyVectors * lanes), lanes, [&](Value j) {
+        Value kept = builder.maskOfKept(builder.add(number, j), arguments[*plan.seedArgument],
+                                        op.getStream(), probability);
+        builder.store(
+            builder.select(kept, builder.splat(1 / (1 - probability)), builder.splat(0.0)), shares,
+            builder.add(builder.mul(row, plan.keyBlock), j));
+      });
     });
   }
 
@@ -455,15 +457,15 @@ private:
   }
 
   /// Weights, and gradients of the products of query and key, of a tile to scratch.
-  void emitScores(Value r, int64_t firstVector) {
-    SmallVector<Value> products = multiply(queries, keyPanels, r, firstVector);
+  void emitScores(Value r, Value j) {
+    SmallVector<Value> products = multiply(queries, keyPanels, r, j);
     SmallVector<Value> positions;
     for (int64_t v = 0; v < plan.keyVectors; ++v)
-      positions.push_back(builder.laneIndices(builder.add(firstKey, (firstVector + v) * lanes)));
+      positions.push_back(builder.laneIndices(builder.add(builder.add(firstKey, j), v * lanes)));
     for (int64_t row = 0; row < plan.scoreRows; ++row) {
       RowOfScores ofRow = describeRow(builder.add(r, row));
       for (int64_t v = 0; v < plan.keyVectors; ++v) {
-        Value at = scoreAt(r, row, firstVector + v);
+        Value at = scoreAt(r, row, builder.add(j, v * lanes));
         Value score = products[row * plan.keyVectors + v];
         // The factor of the gradient waits where the gradient will be.
         if (op.getSoftcap())
@@ -472,13 +474,13 @@ private:
       }
     }
 
-    products = multiply(gradients, valuePanels, r, firstVector);
+    products = multiply(gradients, valuePanels, r, j);
     if (plan.seedArgument)
-      emitShares(r, firstVector);
+      emitShares(r, j);
     for (int64_t row = 0; row < plan.scoreRows; ++row) {
       Value delta = builder.loadSplat(deltas, builder.add(r, row));
       for (int64_t v = 0; v < plan.keyVectors; ++v) {
-        Value at = scoreAt(r, row, firstVector + v);
+        Value at = scoreAt(r, row, builder.add(j, v * lanes));
         Value weight = builder.load(weights, at), product = products[row * plan.keyVectors + v];
         Value factor = builder.mulF(weight, builder.splat(op.getScale().convertToDouble()));
         if (plan.seedArgument) {
@@ -512,7 +514,7 @@ private:
     RegisterTile tile;
     tile.rows = plan.queryRows;
     tile.lhs = [&](int64_t row, Value k) {
-      return builder.loadSplat(scoreGradients, builder.add(scoreAt(r, row, 0), k));
+      return builder.loadSplat(scoreGradients, scoreAt(r, row, k));
     };
     // Rows beyond the last have its sums: what they store is the same.
     SmallVector<Value> offsets;

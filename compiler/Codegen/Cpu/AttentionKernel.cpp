@@ -350,31 +350,29 @@ private:
     }
   }
 
-  /// Offset of element d of the vector of positions `vector` of the block at `key`.
-  Value keyVectorAt(Value key, int64_t vector, Value d) {
-    if (plan.keys == AttentionPlan::Keys::Copied)
-      return builder.add(builder.mul(d, lanes), vector * keyDepth() * lanes);
-    int64_t interleave = plan.pairs ? 2 : 1, width = plan.panelWidth;
+  /// Offset of element d of the vector of positions from `j` on, of the block at `key`.
+  Value keyVectorAt(Value key, Value j, Value d) {
     int64_t depth = keyDepth();
+    if (plan.keys == AttentionPlan::Keys::Copied)
+      return builder.add(builder.mul(d, lanes), builder.mul(j, depth));
+    int64_t interleave = plan.pairs ? 2 : 1, width = plan.panelWidth;
     int64_t panels = llvm::divideCeil(plan.maxSequence, width);
     Value head =
         builder.mul(builder.add(builder.mul(slot, plan.keyHeads), keyHead), panels * width * depth);
     // Vectors beyond max_sequence's last panel are masked: they may as well read that one.
-    Value panel = builder.min(builder.add(builder.div(key, width), vector * lanes / width),
-                              builder.index(panels - 1));
+    Value position = builder.add(key, j);
+    Value panel = builder.min(builder.div(position, width), builder.index(panels - 1));
     Value at = builder.add(head, builder.mul(panel, width * depth));
     // d is even where pairs are read.
-    return builder.add(builder.add(at, builder.mul(d, width)), vector * lanes % width * interleave);
+    return builder.add(builder.add(at, builder.mul(d, width)),
+                       builder.mul(builder.rem(position, width), interleave));
   }
 
   void emitTile(Value key, Value r, Value bound) {
-    SmallVector<Value> tops(plan.tileRows);
-    for (int64_t v = 0; v < plan.keyBlock / lanes; v += plan.keyVectors)
-      emitScores(key, r, v, tops);
-    SmallVector<Value> corrections = emitWeights(r, tops);
+    Value count = builder.min(builder.sub(bound, key), builder.index(plan.keyBlock));
+    SmallVector<Value> corrections = emitWeights(r, count, emitScores(key, r, count));
     if (plan.seedArgument)
       dropWeights(key, r);
-    Value count = builder.min(builder.sub(bound, key), builder.index(plan.keyBlock));
     for (int64_t v = 0; v < rowWidth / lanes; v += plan.valueVectors)
       emitOutputs(key, r, v, count, corrections);
   }
@@ -388,7 +386,7 @@ private:
     if (!isCopied && isStream())
       builder.loop(builder.index(0), builder.index(plan.keyBlock * keyDepth()), 2 * lanes,
                    [&](Value i) {
-                     Value block = keyVectorAt(key, 0, builder.index(0));
+                     Value block = keyVectorAt(key, builder.index(0), builder.index(0));
                      builder.prefetch(keys, builder.add(block, i), plan.keyBlock * keyDepth());
                    });
     Value row = builder.mul(r, rowWidth);
@@ -398,8 +396,8 @@ private:
       product.lhs = [&](Value d) { return Place{queries, builder.add(row, d), rowWidth}; };
       product.rhs = [&](Value d) {
         int64_t stride = 2 * (isCopied ? lanes : plan.panelWidth);
-        return std::array{Place{keys, keyVectorAt(key, column / lanes, d), stride},
-                          Place{keys, keyVectorAt(key, (column + edge) / lanes, d), stride}};
+        return std::array{Place{keys, keyVectorAt(key, builder.index(column), d), stride},
+                          Place{keys, keyVectorAt(key, builder.index(column + edge), d), stride}};
       };
       product.sums = {scores, builder.index(column), plan.keyBlock};
       matrixTiles->multiply(product, builder.index(0), builder.index(plan.headSize), plan.headSize,
@@ -417,7 +415,12 @@ private:
         top = top ? builder.maxF(top, score) : score;
         rowScores.push_back(score);
       }
-      Value correction = weighRow(rowOfBlock, at, top, rowScores);
+      auto [largestScore, correction] = raiseLargest(rowOfBlock, top);
+      Value sumAt = builder.mul(rowOfBlock, lanes);
+      Value sum = builder.mulF(builder.load(sums, sumAt), correction);
+      for (auto [i, score] : llvm::enumerate(rowScores))
+        sum = weigh(sum, score, largestScore, at, builder.index(static_cast<int64_t>(i) * lanes));
+      builder.store(sum, sums, sumAt);
       Value output = builder.mul(rowOfBlock, rowWidth);
       for (int64_t d = 0; d < rowWidth; d += lanes) {
         Value place = builder.add(output, d);
@@ -446,51 +449,15 @@ private:
   // The three steps of a tile
   //===--------------------------------------------------------------------===//
 
-  /// Masked scores of keyVectors vectors of positions to scratch; `tops` gathers the largest.
-  void emitScores(Value key, Value r, int64_t firstVector, SmallVector<Value> &tops) {
-    RegisterTile tile;
-    tile.rows = plan.tileRows;
-    tile.vectors = plan.keyVectors;
-    tile.depth = plan.pairs ? 2 : 1;
-    tile.matrixRows = plan.rows;
-    tile.lhs = [&](int64_t row, Value d) {
-      Value at = builder.add(builder.mul(builder.add(r, row), rowWidth), d);
-      return plan.pairs ? builder.splatPair(queries, at) : builder.loadSplat(queries, at);
-    };
-    Value memory =
-        plan.keys == AttentionPlan::Keys::Copied ? copiedKeys : arguments[plan.keyArgument];
-    tile.rhs = [&](Value d) {
-      SmallVector<Value> vectors;
-      for (int64_t v = 0; v < plan.keyVectors; ++v) {
-        Value at = keyVectorAt(key, firstVector + v, d);
-        if (plan.keys == AttentionPlan::Keys::Panels)
-          prefetchLine(memory, at, v, plan.keyBlock * plan.headSize);
-        vectors.push_back(plan.pairs ? builder.loadPairs(memory, at) : builder.load(memory, at));
-      }
-      return vectors;
-    };
-    SmallVector<Value> products = tile.accumulate(
-        builder, builder.index(0), builder.index(llvm::alignTo(plan.headSize, tile.depth)),
-        tile.zeros(builder));
-
-    SmallVector<Value> positions, scales;
-    for (int64_t v = 0; v < plan.keyVectors; ++v) {
-      positions.push_back(builder.laneIndices(builder.add(key, (firstVector + v) * lanes)));
-      if (plan.keyScales)
-        scales.push_back(builder.load(keyScales, builder.index((firstVector + v) * lanes)));
-    }
-    for (int64_t row = 0; row < plan.tileRows; ++row) {
-      RowOfScores ofRow = describeRow(builder.add(r, row));
-      for (int64_t v = 0; v < plan.keyVectors; ++v) {
-        Value product = products[row * plan.keyVectors + v];
-        if (plan.keyScales)
-          product = builder.mulF(product, scales[v]);
-        Value score = emitScore(ofRow, product, positions[v]);
-        tops[row] = tops[row] ? builder.maxF(tops[row], score) : score;
-        builder.store(score, scores,
-                      builder.index(row * plan.keyBlock + (firstVector + v) * lanes));
-      }
-    }
+  /// Goes through the first `count` positions of a block by vectors that a tile has side by side:
+  /// what is behind them is neither computed nor read.
+  SmallVector<Value>
+  forEachVectors(Value count, ValueRange carried,
+                 llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    int64_t step = plan.keyVectors * lanes;
+    if (step == plan.keyBlock)
+      return body(builder.index(0), carried);
+    return builder.loop(builder.index(0), count, step, carried, body);
   }
 
   /// What the scores of a row depend on beside its products, in every lane.
@@ -507,6 +474,66 @@ private:
       row.slope = builder.mulF(builder.loadSplat(arguments[*plan.slopesArgument], head),
                                builder.splat(std::numbers::log2e));
     return row;
+  }
+
+  /// Masked scores of the tile's rows with `count` positions to scratch; returns the largest by
+  /// lanes.
+  SmallVector<Value> emitScores(Value key, Value r, Value count) {
+    SmallVector<RowOfScores> rows;
+    for (int64_t row = 0; row < plan.tileRows; ++row)
+      rows.push_back(describeRow(builder.add(r, row)));
+    Value none = builder.splat(-std::numeric_limits<double>::infinity());
+    SmallVector<Value> tops(static_cast<size_t>(plan.tileRows), none);
+    return forEachVectors(count, tops, [&](Value j, ValueRange before) {
+      return emitScoresOfVectors(key, r, j, rows, before);
+    });
+  }
+
+  SmallVector<Value> emitScoresOfVectors(Value key, Value r, Value j, ArrayRef<RowOfScores> rows,
+                                         ValueRange before) {
+    RegisterTile tile;
+    tile.rows = plan.tileRows;
+    tile.vectors = plan.keyVectors;
+    tile.depth = plan.pairs ? 2 : 1;
+    tile.matrixRows = plan.rows;
+    tile.lhs = [&](int64_t row, Value d) {
+      Value at = builder.add(builder.mul(builder.add(r, row), rowWidth), d);
+      return plan.pairs ? builder.splatPair(queries, at) : builder.loadSplat(queries, at);
+    };
+    Value memory =
+        plan.keys == AttentionPlan::Keys::Copied ? copiedKeys : arguments[plan.keyArgument];
+    tile.rhs = [&](Value d) {
+      SmallVector<Value> vectors;
+      for (int64_t v = 0; v < plan.keyVectors; ++v) {
+        Value at = keyVectorAt(key, builder.add(j, v * lanes), d);
+        if (plan.keys == AttentionPlan::Keys::Panels)
+          prefetchLine(memory, at, v, plan.keyBlock * plan.headSize);
+        vectors.push_back(plan.pairs ? builder.loadPairs(memory, at) : builder.load(memory, at));
+      }
+      return vectors;
+    };
+    SmallVector<Value> products = tile.accumulate(
+        builder, builder.index(0), builder.index(llvm::alignTo(plan.headSize, tile.depth)),
+        tile.zeros(builder));
+
+    SmallVector<Value> positions, scales;
+    for (int64_t v = 0; v < plan.keyVectors; ++v) {
+      Value first = builder.add(j, v * lanes);
+      positions.push_back(builder.laneIndices(builder.add(key, first)));
+      if (plan.keyScales)
+        scales.push_back(builder.load(keyScales, first));
+    }
+    SmallVector<Value> tops(before);
+    for (int64_t row = 0; row < plan.tileRows; ++row)
+      for (int64_t v = 0; v < plan.keyVectors; ++v) {
+        Value product = products[row * plan.keyVectors + v];
+        if (plan.keyScales)
+          product = builder.mulF(product, scales[v]);
+        Value score = emitScore(rows[row], product, positions[v]);
+        tops[row] = builder.maxF(tops[row], score);
+        builder.store(score, scores, builder.add(j, row * plan.keyBlock + v * lanes));
+      }
+    return tops;
   }
 
   /// Masked scores of products with a vector of positions.
@@ -539,37 +566,50 @@ private:
                         builder.splat(cap * std::numbers::log2e));
   }
 
-  /// Scores to weights; returns what each row's former sums are to be multiplied with.
-  SmallVector<Value> emitWeights(Value r, ArrayRef<Value> tops) {
-    SmallVector<Value> corrections;
+  /// Scores with `count` positions to weights; returns what each row's former sums are to be
+  /// multiplied with. A row's chain of operations is long: rows take each step together.
+  SmallVector<Value> emitWeights(Value r, Value count, ArrayRef<Value> tops) {
+    SmallVector<Value> largestScores, corrections, rowSums;
+    auto sumAt = [&](int64_t row) { return builder.mul(builder.add(r, row), lanes); };
     for (int64_t row = 0; row < plan.tileRows; ++row) {
-      Value at = builder.index(row * plan.keyBlock);
-      SmallVector<Value> rowScores;
-      for (int64_t v = 0; v < plan.keyBlock; v += lanes)
-        rowScores.push_back(builder.load(scores, builder.add(at, v)));
-      corrections.push_back(weighRow(builder.add(r, row), at, tops[row], rowScores));
+      auto [largestScore, correction] = raiseLargest(builder.add(r, row), tops[row]);
+      largestScores.push_back(largestScore);
+      corrections.push_back(correction);
+      rowSums.push_back(builder.mulF(builder.load(sums, sumAt(row)), correction));
     }
+    rowSums = forEachVectors(count, rowSums, [&](Value j, ValueRange before) {
+      SmallVector<Value> after(before);
+      for (int64_t v = 0; v < plan.keyVectors; ++v)
+        for (int64_t row = 0; row < plan.tileRows; ++row) {
+          Value position = builder.add(j, v * lanes), at = builder.index(row * plan.keyBlock);
+          Value score = builder.load(scores, builder.add(at, position));
+          after[row] = weigh(after[row], score, largestScores[row], at, position);
+        }
+      return after;
+    });
+    for (int64_t row = 0; row < plan.tileRows; ++row)
+      builder.store(rowSums[row], sums, sumAt(row));
     return corrections;
   }
 
-  /// The same of one row, whose weights go to `at`; of values of 8 bits they are times their
-  /// scales.
-  Value weighRow(Value rowOfBlock, Value at, Value tops, ArrayRef<Value> rowScores) {
+  /// A row's largest score with these, in every lane, and what its former sums are to be
+  /// multiplied with for it.
+  std::pair<Value, Value> raiseLargest(Value rowOfBlock, Value tops) {
     Value before = builder.loadSplat(largest, rowOfBlock);
     Value top = builder.maxF(builder.horizontalMax(tops), before);
     builder.storeScalar(vector::ExtractOp::create(builder, top, 0), largest, rowOfBlock);
-    Value correction = builder.exp2(builder.subF(before, top));
-    Value sum = builder.mulF(builder.load(sums, builder.mul(rowOfBlock, lanes)), correction);
-    for (auto [i, score] : llvm::enumerate(rowScores)) {
-      int64_t v = static_cast<int64_t>(i) * lanes;
-      Value weight = builder.exp2(builder.subF(score, top));
-      sum = builder.addF(sum, weight);
-      if (plan.valueScales)
-        weight = builder.mulF(weight, builder.load(valueScales, builder.index(v)));
-      builder.store(weight, pairValues() ? weights : scores, builder.add(at, v));
-    }
-    builder.store(sum, sums, builder.mul(rowOfBlock, lanes));
-    return correction;
+    return {top, builder.exp2(builder.subF(before, top))};
+  }
+
+  /// Weights of scores with the positions from `j` on, to the row that begins at `at`; returns the
+  /// sum with them. Of values of 8 bits they are times their scales.
+  Value weigh(Value sum, Value score, Value top, Value at, Value j) {
+    Value weight = builder.exp2(builder.subF(score, top));
+    sum = builder.addF(sum, weight);
+    if (plan.valueScales)
+      weight = builder.mulF(weight, builder.load(valueScales, j));
+    builder.store(weight, pairValues() ? weights : scores, builder.add(at, j));
+    return sum;
   }
 
   /// Sets the weights to zero that dropout does not keep; their sums are of all.
@@ -623,7 +663,7 @@ private:
     for (int64_t i = 0; i < tile.rows * tile.vectors; ++i)
       accumulators.push_back(
           builder.mulF(builder.load(outputs, outputAt(i)), corrections[i / tile.vectors]));
-    // Weights of a whole block exist, those beyond `count` are zero.
+    // Weights of whole vectors exist, those beyond `count` are zero.
     Value end = count;
     if (pairValues())
       end = builder.mul(builder.div(builder.add(count, 1), 2), 2);

@@ -64,6 +64,27 @@ struct FloatBuilder : ShapedBuilder {
     return add(y, y);
   }
 
+  /// 2^x to a unit in the last place: 0 from -127 down, infinity from 128 up; results below the
+  /// smallest normal number are not exact.
+  Value exp2(Value x) {
+    // What the bounds become is +0 and infinity, as n is added to the exponent of 1. A NaN stays
+    // what it is.
+    Value top = number(128.0), bottom = number(-127.0);
+    Value bounded = selectIf(arith::CmpFPredicate::OLT, top, x, top, x);
+    bounded = selectIf(arith::CmpFPredicate::OGT, bottom, bounded, bottom, bounded);
+    // x = n + f, |f| <= 1/2: adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
+    Value magic = number(12582912.0);
+    Value shifted = add(bounded, magic);
+    Value f = sub(bounded, sub(shifted, magic));
+    // 2^f by Chebyshev interpolation on [-1/2, 1/2], to 2.6e-9 before rounding.
+    Value p = polynomial(f, {1.5461444684223565e-4, 1.3400428177186533e-3, 9.618056678579819e-3,
+                             5.550327226671287e-2, 2.4022650922288566e-1, 6.931472067028323e-1,
+                             1.0});
+    Type i32 = getI32Type();
+    Value exponent = arith::ShLIOp::create(*this, bitcast(i32, shifted), integer(23));
+    return bitcast(getF32Type(), arith::AddIOp::create(*this, bitcast(i32, p), exponent));
+  }
+
   /// ln x to two units in the last place, subnormals too: x = 2^e * m with m in [sqrt(1/2), sqrt 2)
   /// and ln m a polynomial (the Cephes library's).
   Value log(Value x) {
@@ -94,25 +115,19 @@ struct FloatBuilder : ShapedBuilder {
   }
 };
 
-struct ExpandLog : OpRewritePattern<math::LogOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::LogOp op, PatternRewriter &rewriter) const override {
+/// A function of f32 becomes what a method of FloatBuilder builds.
+template <typename Op, Value (FloatBuilder::*build)(Value)>
+struct Expand : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "expected f32");
-    rewriter.replaceOp(op, FloatBuilder(op.getLoc(), rewriter, op.getType()).log(op.getOperand()));
+    FloatBuilder builder(op.getLoc(), rewriter, op.getType());
+    rewriter.replaceOp(op, (builder.*build)(op.getOperand()));
     return success();
   }
 };
 
-struct ExpandExp : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "expected f32");
-    rewriter.replaceOp(op, FloatBuilder(op.getLoc(), rewriter, op.getType()).exp(op.getOperand()));
-    return success();
-  }
-};
 
 struct ExpandMathPass : sinter::impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
@@ -122,9 +137,11 @@ struct ExpandMathPass : sinter::impl::ExpandMathPassBase<ExpandMathPass> {
     if (!kernels)
       return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandExp, ExpandLog>(&getContext(), /*benefit=*/2);
-    populateMathPolynomialApproximationPatterns(
-        patterns, [](StringRef name) { return name != "math.exp" && name != "math.log"; });
+    patterns.add<Expand<math::ExpOp, &FloatBuilder::exp>, Expand<math::Exp2Op, &FloatBuilder::exp2>,
+                 Expand<math::LogOp, &FloatBuilder::log>>(&getContext(), /*benefit=*/2);
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      return name != "math.exp" && name != "math.exp2" && name != "math.log";
+    });
     // Folding everything around them would take longer than expanding them. A rounding folds where
     // unrolling has put it behind the widening of the same number.
     SmallVector<Operation *> ops;

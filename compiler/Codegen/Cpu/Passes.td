@@ -207,7 +207,8 @@ def ExpandMathPass : Pass<"sinter-expand-math", "mlir::ModuleOp"> {
     formula, so that an element's bits do not depend on where in a row it stands. f64 has no such
     formulas: a function of it is an error.
 
-    exp(x) is 2^n * e^r with n = round(x / ln 2) and e^r a polynomial (the Cephes library's).
+    exp(x) is 2^n * e^r with n = round(x / ln 2) and e^r a polynomial (the Cephes library's);
+    exp2(x) is 2^n * 2^f with n = round(x), which is added to the exponent of a polynomial.
 
     ```mlir
     module {

@@ -93,6 +93,7 @@ Value VectorBuilder::splat(Value scalar) {
   return vector::BroadcastOp::create(*this, vectorOf(scalar.getType()), scalar);
 }
 Value VectorBuilder::fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
+Value VectorBuilder::exp2(Value x) { return math::Exp2Op::create(*this, x); }
 Value VectorBuilder::addF(Value a, Value b) { return arith::AddFOp::create(*this, a, b); }
 Value VectorBuilder::subF(Value a, Value b) { return arith::SubFOp::create(*this, a, b); }
 Value VectorBuilder::mulF(Value a, Value b) { return arith::MulFOp::create(*this, a, b); }
@@ -148,34 +149,6 @@ Value VectorBuilder::horizontalMax(Value vector) {
 Value VectorBuilder::horizontalSum(Value vector) {
   Value sums = combineLanes(vector, [&](Value a, Value b) { return addF(a, b); });
   return vector::ExtractOp::create(*this, sums, 0);
-}
-
-// x = n + f with n the nearest integer and |f| <= 1/2. Adding 1.5 * 2^23 leaves n in the low bits
-// of the sum; 2^f is a polynomial (Chebyshev interpolation on [-1/2, 1/2], relative error
-// 2.6e-9 before rounding); n is added to the exponent.
-Value VectorBuilder::exp2(Value x) {
-  VectorType integers = vectorOf(getI32Type());
-  Value shifter = splat(12582912.0);
-  Value shifted = addF(x, shifter);
-  Value f = subF(x, subF(shifted, shifter));
-  static constexpr double coefficients[] = {1.5461444684223565e-4,
-                                            1.3400428177186533e-3,
-                                            9.618056678579819e-3,
-                                            5.550327226671287e-2,
-                                            2.4022650922288566e-1,
-                                            6.931472067028323e-1,
-                                            1.0};
-  Value power = splat(coefficients[0]);
-  for (double coefficient : llvm::drop_begin(coefficients))
-    power = fma(power, f, splat(coefficient));
-  Value exponent =
-      arith::ShLIOp::create(*this, arith::BitcastOp::create(*this, integers, shifted),
-                            arith::ConstantOp::create(*this, DenseElementsAttr::get(integers, 23)));
-  Value bits =
-      arith::AddIOp::create(*this, arith::BitcastOp::create(*this, integers, power), exponent);
-  Value result = arith::BitcastOp::create(*this, x.getType(), bits);
-  Value small = arith::CmpFOp::create(*this, arith::CmpFPredicate::OLT, x, splat(-126.0));
-  return select(small, splat(0.0), result);
 }
 
 //===----------------------------------------------------------------------===//

@@ -62,6 +62,7 @@ public:
   mlir::Value splat(double value);
   mlir::Value splat(mlir::Value scalar);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value exp2(mlir::Value x);
   mlir::Value addF(mlir::Value a, mlir::Value b);
   mlir::Value subF(mlir::Value a, mlir::Value b);
   mlir::Value mulF(mlir::Value a, mlir::Value b);
@@ -79,8 +80,6 @@ public:
   mlir::Value horizontalSum(mlir::Value vector);
   /// As many vectors as there are lanes, rows of a square: its columns.
   llvm::SmallVector<mlir::Value> transpose(mlir::ValueRange rows);
-  /// 2^x for x <= 127, relative error below 2e-7; 0 below -126.
-  mlir::Value exp2(mlir::Value x);
 
   // Masks and lane numbers.
   /// Which lanes of elements `number`, `number` + 1, ... a dropout keeps (emitIsKept); `seed` is

@@ -327,6 +327,9 @@ private:
         .Case([&](math::ExpOp exponential) {
           return call(isApproximate(exponential) ? "exp_fast" : "exp");
         })
+        .Case([&](math::Exp2Op exponential) {
+          return call(isApproximate(exponential) ? "exp2_fast" : "exp2");
+        })
         .Case([&](math::LogOp) { return call("log"); })
         .Case([&](math::TanhOp) { return call("tanh"); })
         .Case([&](math::ErfOp) { return call("erf"); })

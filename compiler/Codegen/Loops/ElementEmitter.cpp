@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -406,14 +407,11 @@ Value ElementEmitter::emitScalar(ElementwiseOpInterface op, ArrayRef<Value> oper
     return element;
   auto emitted = llvm::make_range(before ? std::next(before->getIterator()) : block->begin(),
                                   builder.getInsertionPoint());
-  if (llvm::none_of(emitted, llvm::IsaPred<math::ExpOp>))
+  if (llvm::none_of(emitted, llvm::IsaPred<math::ExpOp, math::Exp2Op>))
     return element;
-  for (Operation &part : emitted) {
-    if (auto exponential = dyn_cast<math::ExpOp>(part))
-      exponential.setFastmath(arith::FastMathFlags::afn);
-    if (auto division = dyn_cast<arith::DivFOp>(part))
-      division.setFastmath(arith::FastMathFlags::afn);
-  }
+  for (Operation &part : emitted)
+    TypeSwitch<Operation *>(&part).Case<math::ExpOp, math::Exp2Op, arith::DivFOp>(
+        [](auto approximated) { approximated.setFastmath(arith::FastMathFlags::afn); });
   return element;
 }
 

@@ -3,6 +3,7 @@
 #include "test/unit/Codegen/DifferentialTest.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numbers>
 #include <regex>
 
 using namespace mlir;
@@ -113,8 +114,10 @@ TEST(RowsKernel, UnaryOps) {
     for (double range : {0.01, 1.0, 20.0})
       expectSameAsReference(fill(kUnary, {{"OP", op}, {"ATTRIBUTES", ""}, {"TYPE", "f32"}}), 4e-7,
                             {}, spread(-range, range));
-  expectSameAsReference(fill(kUnary, {{"OP", "gelu"}, {"ATTRIBUTES", "{tanh}"}, {"TYPE", "f32"}}),
-                        4e-7);
+  for (const char *op : {"gelu", "gelu_derivative"})
+    for (double range : {0.01, 1.0, 20.0})
+      expectSameAsReference(fill(kUnary, {{"OP", op}, {"ATTRIBUTES", "{tanh}"}, {"TYPE", "f32"}}),
+                            4e-7, {}, spread(-range, range));
   expectSameAsReference(
       fill(kUnary, {{"OP", "softcap"}, {"ATTRIBUTES", "{cap = 30.0}"}, {"TYPE", "f32"}}), 4e-7, {},
       spread(-100, 100));
@@ -151,6 +154,32 @@ TEST(RowsKernel, ExpFromEndToEnd) {
   for (size_t i = 4; i < x.size(); ++i)
     if (i != 5)
       EXPECT_NEAR(y[i] / std::exp(double(x[i])), 1.0, 2.4e-7) << x[i];
+}
+
+// Its power of two goes from 0 to infinity.
+TEST(RowsKernel, GeluFromEndToEnd) {
+  std::string text = fill(kUnary, {{"OP", "gelu"}, {"ATTRIBUTES", "{tanh}"}, {"TYPE", "f32"}});
+  KernelJit jit(getContext(), text, getHostTarget());
+  ASSERT_EQ(jit.getError(), "");
+  std::vector<float> x(195), y(195);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = -13.0f + 26.0f * i / x.size();
+  x[0] = -1e30f;
+  x[1] = 1e30f;
+  x[2] = HUGE_VALF;
+  x[3] = NAN;
+  void *slices[] = {x.data(), y.data()};
+  jit.run(slices, 0, jit.getGrid());
+  EXPECT_EQ(y[0], 0.0f);
+  EXPECT_EQ(y[1], 1e30f);
+  EXPECT_EQ(y[2], HUGE_VALF);
+  EXPECT_TRUE(std::isnan(y[3]));
+  for (size_t i = 4; i < x.size(); ++i) {
+    double u = std::sqrt(2 / std::numbers::pi) * (x[i] + 0.044715 * std::pow(double(x[i]), 3));
+    double gelu = x[i] / (1 + std::exp(-2 * u));
+    // The exponent is rounded, up to 100 of it.
+    EXPECT_NEAR(y[i], gelu, 1.5e-7 * (1 + std::abs(2 * u)) * std::abs(gelu) + 1e-37) << x[i];
+  }
 }
 
 TEST(RowsKernel, BinaryOps) {
