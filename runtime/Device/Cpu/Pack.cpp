@@ -195,6 +195,14 @@ template <DType From, DType To, bool Transposed> SINTER_INLINE void packPart(con
     for (uint64_t j = 0; j < wholeColumns; j += lanes)
       for (uint64_t p = part.begin; p < wholeEnd; p += step) {
         const std::byte *from = part.source + j * part.stride + p * sizeOf(From);
+        // Sixteen rows side by side are more streams than hardware follows.
+        bool endsRows = p + step >= wholeEnd;
+        uint64_t nextColumn = endsRows ? std::min(j + lanes, wholeColumns - lanes) : j;
+        uint64_t nextRow = endsRows ? part.begin : p + step;
+        const std::byte *next = part.source + nextColumn * part.stride + nextRow * sizeOf(From);
+#pragma clang loop unroll(full)
+        for (uint64_t i = 0; i < lanes; ++i)
+          __builtin_prefetch(next + i * part.stride);
         Words rows[lanes];
 #pragma clang loop unroll(full)
         for (uint64_t i = 0; i < lanes; ++i)
