@@ -347,9 +347,9 @@ private:
       Value ofItem =
           builder.add(builder.mul(builder.sub(columnBlock, firstColumnBlock), getStrips()), strip);
       Value k = builder.add(kEnd, builder.mul(ofItem, rowsOfStrip));
-      for (int64_t i = 0; i < rowsOfStrip; ++i)
-        builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(builder.add(k, i)), row),
-                         0);
+      builder.loop(k, builder.add(k, rowsOfStrip), 1, [&](Value next) {
+        builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(next), row), 0);
+      });
     }
     if (plan.rhs != GemmPlan::Rhs::Panels || plan.integerBits != 0)
       return;
@@ -364,8 +364,9 @@ private:
       int64_t lines = llvm::divideCeil(plan.kBlock * plan.panelWidth, lineElements * tiles);
       Value at = builder.add(panelOf(strip, columns + v * lanes), builder.mul(k, plan.panelWidth));
       at = builder.add(at, builder.mul(tile, lines * lineElements));
-      for (int64_t i = 0; i < lines; ++i)
-        builder.prefetch(arguments[plan.rhsArgument], at, i * lineElements);
+      builder.loop(at, builder.add(at, lines * lineElements), lineElements, [&](Value line) {
+        builder.prefetch(arguments[plan.rhsArgument], line, 0);
+      });
     }
   }
 
