@@ -54,6 +54,18 @@ static bool reducesReductions(Operation *op, const OpSet &ops) {
   return false;
 }
 
+/// Whether a reshape makes rows of several that lie apart, columns of longer ones. A thread of a GPU
+/// takes vectors of what lies together, and in the order of its own elements adds up.
+static bool joinsRows(Operation *op, const OpSet &ops) {
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  if (!reshape || !isForGpu(op) || !isInside(reshape.getOperand(), ops))
+    return false;
+  ArrayRef<int64_t> from = reshape.getOperand().getType().getShape();
+  ArrayRef<int64_t> to = reshape.getType().getShape();
+  return isColumnSlice(reshape.getOperand().getDefiningOp()) && !from.empty() && !to.empty() &&
+         from.back() % to.back() != 0;
+}
+
 /// How rows kernels are generated for a GPU.
 static RowsOptions getGpuOptions(const TargetAttr &target) {
   RowsOptions options;
@@ -89,7 +101,7 @@ struct RowsFamily : KernelFamily {
             !isColumnConcat(op) && !spreadsRows(op))
           return "rows would be reduced again for every element";
         // Loops over what is put together branch or are cut, and the order of a sum with them.
-        if (isa<ConcatOp>(op)) {
+        if (isa<ConcatOp>(op) || joinsRows(op, ops)) {
           auto users = findDownstream(op, ops);
           if (llvm::any_of(reductions, [&](Operation *sum) { return users.contains(sum); }))
             return "rows that are reduced are put together before";

@@ -78,3 +78,28 @@ func.func @attention_rounds_once(%q: tensor<1x16x2x8xbf16>) -> (tensor<1x16x2x8x
   %3, %4 = sinter.quantize %2 : (tensor<1x16x2x8xf32>) -> (tensor<1x16x2x8xi8>, tensor<1x16x2x1xf32>)
   return %3, %4 : tensor<1x16x2x8xi8>, tensor<1x16x2x1xf32>
 }
+
+// Threads take vectors of what lies together: rows that are put together of others' columns are in
+// memory before they are added up, so that the order of the sum is that of any row of the length.
+// CHECK-LABEL: func.func @joined_rows
+// CHECK: sinter.slice
+// CHECK-NEXT: sinter.yield
+// CHECK: sinter.reduce sum
+func.func @joined_rows(%x: tensor<2x138xf32>) -> tensor<f32> attributes {sinter.entry} {
+  %0 = sinter.slice %x {offsets = array<i64: 0, 34>} : (tensor<2x138xf32>) -> tensor<2x20xf32>
+  %1 = sinter.reshape %0 : (tensor<2x20xf32>) -> tensor<40xf32>
+  %2 = sinter.reduce sum %1 : (tensor<40xf32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// Rows of one row's columns are not.
+// CHECK-LABEL: func.func @cut_rows
+// CHECK: sinter.fusion rows(%arg0
+// CHECK: sinter.slice
+// CHECK: sinter.reduce sum
+func.func @cut_rows(%x: tensor<4x96xf32>) -> tensor<4x2xf32> attributes {sinter.entry} {
+  %0 = sinter.slice %x {offsets = array<i64: 0, 32>} : (tensor<4x96xf32>) -> tensor<4x64xf32>
+  %1 = sinter.reshape %0 : (tensor<4x64xf32>) -> tensor<4x2x32xf32>
+  %2 = sinter.reduce sum %1 : (tensor<4x2x32xf32>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
