@@ -19,6 +19,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace sinter {
 #define GEN_PASS_DEF_LOWERKERNELSTOLLVMPASS
@@ -29,6 +30,19 @@ using namespace mlir;
 using namespace sinter;
 
 static bool isBF16(Type type) { return getElementTypeOrSelf(type).isBF16(); }
+
+/// Says of vectors in memory what they are aligned to, which is an element. Without that MLIR asks
+/// LLVM, in a context of LLVM's that it makes for each load and store.
+static void setAlignments(ModuleOp kernels) {
+  kernels.walk([](Operation *op) {
+    TypeSwitch<Operation *>(op)
+        .Case<vector::LoadOp, vector::StoreOp, vector::MaskedLoadOp, vector::MaskedStoreOp>(
+            [](auto access) {
+              unsigned bits = access.getMemRefType().getElementTypeBitWidth();
+              access.setAlignment(llvm::divideCeil(bits, 8));
+            });
+  });
+}
 
 /// Every operation rounds as it is written: LLVM may neither reorder nor contract (`a * b + c`
 /// rounded once). Which of them it would contract depends on what else a kernel computes, and so on
@@ -120,6 +134,7 @@ struct LowerKernelsToLLVMPass : sinter::impl::LowerKernelsToLLVMPassBase<LowerKe
       kernels.emitError("expected a module with a target (") << SinterDialect::kTarget << ")";
       return signalPassFailure();
     }
+    setAlignments(kernels);
     if (failed(convertToLLVM(kernels, target)))
       return signalPassFailure();
     for (auto function : kernels.getOps<LLVM::LLVMFuncOp>())
