@@ -132,8 +132,7 @@ double SiluOp::evaluateScalar(ArrayRef<double> x) { return x[0] * logistic(x[0])
 static const double kGeluScale = std::sqrt(2.0 / std::numbers::pi);
 static constexpr double kGeluCubic = 0.044715;
 
-/// 1 + e^(-2u) with u = kGeluScale (x + kGeluCubic x^3), of x and its square. The exponent of two
-/// is x times a polynomial in x^2, so that one multiplication and addition stand before it.
+/// 1 + e^(-2u), u = kGeluScale (x + kGeluCubic x^3), as 1 + 2^(x (a x^2 + b)).
 static Value buildGeluDivisor(OpBuilder &builder, Location loc, Value x, Value square) {
   double scale = -2.0 * kGeluScale * std::numbers::log2e;
   Value factor = math::FmaOp::create(builder, loc, square,
