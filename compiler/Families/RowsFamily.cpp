@@ -54,8 +54,8 @@ static bool reducesReductions(Operation *op, const OpSet &ops) {
   return false;
 }
 
-/// Whether a reshape makes rows of several that lie apart, columns of longer ones. A thread of a GPU
-/// takes vectors of what lies together, and in the order of its own elements adds up.
+/// Whether a reshape makes rows of several that lie apart, columns of longer ones. A thread of a
+/// GPU takes vectors of what lies together, and so the order of a sum would be another.
 static bool joinsRows(Operation *op, const OpSet &ops) {
   auto reshape = dyn_cast<ReshapeOp>(op);
   if (!reshape || !isForGpu(op) || !isInside(reshape.getOperand(), ops))

@@ -135,9 +135,9 @@ static constexpr double kGeluCubic = 0.044715;
 /// 1 + e^(-2u), u = kGeluScale (x + kGeluCubic x^3), as 1 + 2^(x (a x^2 + b)).
 static Value buildGeluDivisor(OpBuilder &builder, Location loc, Value x, Value square) {
   double scale = -2.0 * kGeluScale * std::numbers::log2e;
-  Value factor = math::FmaOp::create(builder, loc, square,
-                                     constantLike(builder, loc, x, scale * kGeluCubic),
-                                     constantLike(builder, loc, x, scale));
+  Value factor =
+      math::FmaOp::create(builder, loc, square, constantLike(builder, loc, x, scale * kGeluCubic),
+                          constantLike(builder, loc, x, scale));
   Value exponent = arith::MulFOp::create(builder, loc, x, factor);
   Value decay = math::Exp2Op::create(builder, loc, exponent);
   return arith::AddFOp::create(builder, loc, decay, constantLike(builder, loc, x, 1.0));
@@ -156,8 +156,7 @@ Value GeluOp::emitScalar(OpBuilder &builder, Location loc, ValueRange x) {
 }
 double GeluOp::evaluateScalar(ArrayRef<double> x) {
   if (getTanh())
-    return 0.5 * x[0] *
-           (1.0 + std::tanh(kGeluScale * (x[0] + kGeluCubic * x[0] * x[0] * x[0])));
+    return 0.5 * x[0] * (1.0 + std::tanh(kGeluScale * (x[0] + kGeluCubic * x[0] * x[0] * x[0])));
   return 0.5 * x[0] * (1.0 + std::erf(x[0] / std::numbers::sqrt2));
 }
 
@@ -220,8 +219,7 @@ Value GeluDerivativeOp::emitScalar(OpBuilder &builder, Location loc, ValueRange 
     };
     Value divisor = buildGeluDivisor(builder, loc, x[0], square);
     Value s = arith::DivFOp::create(builder, loc, constant(1.0), divisor);
-    Value slope =
-        fma(square, constant(6.0 * kGeluCubic * kGeluScale), constant(2.0 * kGeluScale));
+    Value slope = fma(square, constant(6.0 * kGeluCubic * kGeluScale), constant(2.0 * kGeluScale));
     Value bend = mul(s, arith::SubFOp::create(builder, loc, constant(1.0), s));
     return fma(mul(x[0], slope), bend, s);
   }

@@ -77,9 +77,9 @@ struct FloatBuilder : ShapedBuilder {
     Value shifted = add(bounded, magic);
     Value f = sub(bounded, sub(shifted, magic));
     // 2^f by Chebyshev interpolation on [-1/2, 1/2], to 2.6e-9 before rounding.
-    Value p = polynomial(f, {1.5461444684223565e-4, 1.3400428177186533e-3, 9.618056678579819e-3,
-                             5.550327226671287e-2, 2.4022650922288566e-1, 6.931472067028323e-1,
-                             1.0});
+    Value p =
+        polynomial(f, {1.5461444684223565e-4, 1.3400428177186533e-3, 9.618056678579819e-3,
+                       5.550327226671287e-2, 2.4022650922288566e-1, 6.931472067028323e-1, 1.0});
     Type i32 = getI32Type();
     Value exponent = arith::ShLIOp::create(*this, bitcast(i32, shifted), integer(23));
     return bitcast(getF32Type(), arith::AddIOp::create(*this, bitcast(i32, p), exponent));
@@ -116,8 +116,7 @@ struct FloatBuilder : ShapedBuilder {
 };
 
 /// A function of f32 becomes what a method of FloatBuilder builds.
-template <typename Op, Value (FloatBuilder::*build)(Value)>
-struct Expand : OpRewritePattern<Op> {
+template <typename Op, Value (FloatBuilder::*build)(Value)> struct Expand : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!getElementTypeOrSelf(op.getType()).isF32())
@@ -127,7 +126,6 @@ struct Expand : OpRewritePattern<Op> {
     return success();
   }
 };
-
 
 struct ExpandMathPass : sinter::impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;

@@ -339,8 +339,7 @@ private:
     matrixTiles->multiply(product, kBegin, isLast ? builder.index(k) : kEnd, k, first);
   }
 
-  /// While a block of k is multiplied prefetches the next one, each tile some of its lines: of
-  /// the rows of the tile, where these are copied, and of the panels of a strip of columns.
+  /// Prefetches the next block of k, each tile some lines: of rows that are copied, and of panels.
   void prefetchNextBlock(Value row, Value strip, Value kEnd) {
     if (plan.copiesLhs) {
       int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, getStrips() * plan.getMostBlocks());
@@ -364,9 +363,8 @@ private:
       int64_t lines = llvm::divideCeil(plan.kBlock * plan.panelWidth, lineElements * tiles);
       Value at = builder.add(panelOf(strip, columns + v * lanes), builder.mul(k, plan.panelWidth));
       at = builder.add(at, builder.mul(tile, lines * lineElements));
-      builder.loop(at, builder.add(at, lines * lineElements), lineElements, [&](Value line) {
-        builder.prefetch(arguments[plan.rhsArgument], line, 0);
-      });
+      builder.loop(at, builder.add(at, lines * lineElements), lineElements,
+                   [&](Value line) { builder.prefetch(arguments[plan.rhsArgument], line, 0); });
     }
   }
 
