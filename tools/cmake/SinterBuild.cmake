@@ -43,9 +43,11 @@ if(SINTER_SANITIZE)
   add_link_options(-fsanitize=${SINTER_SANITIZE})
 endif()
 if(SINTER_FUZZ)
-  # Of debug information a stack trace needs lines alone.
-  add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined
-    -gline-tables-only)
+  # Of debug information a stack trace needs lines alone. What checks of pointers to nothing, or to
+  # too small an object, would say, AddressSanitizer says of the access: they are a third of the time
+  # to compile.
+  add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=null,object-size
+    -fno-sanitize-recover=undefined -gline-tables-only)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
