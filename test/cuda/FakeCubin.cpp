@@ -9,12 +9,13 @@ using namespace sinter::fake;
 
 namespace {
 
-constexpr char magic[] = "sinter-fake-cubin ";
+constexpr char cubinMagic[] = "sinter-fake-cubin ";
 
 } // namespace
 
 std::vector<std::byte> sinter::fake::writeCubin(const FakeCubin &cubin) {
-  std::string head = magic + cubin.architecture + " " + std::to_string(cubin.object.size()) + "\n";
+  std::string head =
+      cubinMagic + cubin.architecture + " " + std::to_string(cubin.object.size()) + "\n";
   auto *bytes = reinterpret_cast<const std::byte *>(head.data());
   std::vector<std::byte> result(bytes, bytes + head.size());
   result.insert(result.end(), cubin.object.begin(), cubin.object.end());
@@ -23,10 +24,10 @@ std::vector<std::byte> sinter::fake::writeCubin(const FakeCubin &cubin) {
 
 std::optional<FakeCubin> sinter::fake::readCubin(const void *code) {
   auto *text = static_cast<const char *>(code);
-  if (strncmp(text, magic, strlen(magic)) != 0)
+  if (strncmp(text, cubinMagic, strlen(cubinMagic)) != 0)
     return std::nullopt;
   const char *end = strchr(text, '\n');
-  std::istringstream head(std::string(text + strlen(magic), end));
+  std::istringstream head(std::string(text + strlen(cubinMagic), end));
   FakeCubin cubin;
   size_t size = 0;
   head >> cubin.architecture >> size;

@@ -22,14 +22,12 @@ using namespace sinter::fake;
 
 namespace {
 
-FakeDevice &device() { return FakeDevice::instance(); }
-
 /// What every call begins with.
-struct Call : LibraryCall {
-  explicit Call(const char *name) : LibraryCall(name, CUDNN_STATUS_EXECUTION_FAILED) {}
+struct CudnnCall : LibraryCall {
+  explicit CudnnCall(const char *name) : LibraryCall(name, CUDNN_STATUS_EXECUTION_FAILED) {}
 };
-#define SINTER_CALL(name)                                                                          \
-  Call call(#name);                                                                                \
+#define SINTER_CUDNN_CALL(name)                                                                    \
+  CudnnCall call(#name);                                                                           \
   if (call.error)                                                                                  \
   return static_cast<cudnnStatus_t>(call.error)
 
@@ -75,7 +73,7 @@ struct Library {
 
 Object &objectOf(cudnnBackendDescriptor_t handle) { return *static_cast<Handle *>(handle)->object; }
 
-size_t bytesOf(cudnnBackendAttributeType_t type) {
+size_t bytesOfAttribute(cudnnBackendAttributeType_t type) {
   switch (type) {
   case CUDNN_TYPE_INT64:
   case CUDNN_TYPE_VOID_PTR:
@@ -397,32 +395,32 @@ void cudnnGetLastErrorString(char *text, size_t size) {
 }
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
-  SINTER_CALL(cudnnCreate);
+  SINTER_CUDNN_CALL(cudnnCreate);
   *handle = reinterpret_cast<cudnnHandle_t>(new Library);
   ++device().counts.handles;
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  Call call("cudnnDestroy");
+  CudnnCall call("cudnnDestroy");
   delete reinterpret_cast<Library *>(handle);
   --device().counts.handles;
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
-  SINTER_CALL(cudnnSetStream);
+  SINTER_CUDNN_CALL(cudnnSetStream);
   reinterpret_cast<Library *>(handle)->stream = stream;
   return device().stream(stream) ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                                            cudnnBackendDescriptor_t *descriptor) {
-  SINTER_CALL(cudnnBackendCreateDescriptor);
+  SINTER_CUDNN_CALL(cudnnBackendCreateDescriptor);
   *descriptor = new Handle{std::make_shared<Object>(Object{type, false, {}})};
   ++device().counts.handles;
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
-  Call call("cudnnBackendDestroyDescriptor");
+  CudnnCall call("cudnnBackendDestroyDescriptor");
   delete static_cast<Handle *>(descriptor);
   --device().counts.handles;
   return CUDNN_STATUS_SUCCESS;
@@ -432,7 +430,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type, int64_t count,
                                        const void *values) {
-  SINTER_CALL(cudnnBackendSetAttribute);
+  SINTER_CUDNN_CALL(cudnnBackendSetAttribute);
   Object &object = objectOf(descriptor);
   if (object.finalized || count < 1 || !values)
     return CUDNN_STATUS_BAD_PARAM;
@@ -440,7 +438,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   value = {};
   if (type != CUDNN_TYPE_BACKEND_DESCRIPTOR) {
     auto *bytes = static_cast<const std::byte *>(values);
-    value.bytes.assign(bytes, bytes + size_t(count) * bytesOf(type));
+    value.bytes.assign(bytes, bytes + size_t(count) * bytesOfAttribute(type));
     return CUDNN_STATUS_SUCCESS;
   }
   for (int64_t i = 0; i < count; ++i) {
@@ -453,7 +451,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
 }
 
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
-  SINTER_CALL(cudnnBackendFinalize);
+  SINTER_CUDNN_CALL(cudnnBackendFinalize);
   Object &object = objectOf(descriptor);
   if (object.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
     for (const auto &[tensor, written] : memoryOf(graphOf(object)))
@@ -469,7 +467,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t, int64_t room, int64_t *count,
                                        void *out) {
-  SINTER_CALL(cudnnBackendGetAttribute);
+  SINTER_CUDNN_CALL(cudnnBackendGetAttribute);
   Object &object = objectOf(descriptor);
   auto fill = [](cudnnBackendDescriptor_t into, std::shared_ptr<Object> with) {
     static_cast<Handle *>(into)->object = std::move(with);
@@ -510,7 +508,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t planHandle,
                                   cudnnBackendDescriptor_t packHandle) {
-  SINTER_CALL(cudnnBackendExecute);
+  SINTER_CUDNN_CALL(cudnnBackendExecute);
   const std::shared_ptr<Object> plan = static_cast<Handle *>(planHandle)->object;
   const Object &pack = objectOf(packHandle);
   FakeStream *stream = device().stream(reinterpret_cast<Library *>(handle)->stream);
@@ -555,7 +553,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
 } // namespace sinter::fake::dnn
 
 void sinter::fake::installCudnn(bool fakes) {
-#define SINTER_FAKE(name) .name = &dnn::name,
-  static const runtime::cuda::CudnnApi table = {SINTER_CUDNN_FUNCTIONS(SINTER_FAKE)};
+#define SINTER_FAKE_CUDNN(name) .name = &dnn::name,
+  static const runtime::cuda::CudnnApi table = {SINTER_CUDNN_FUNCTIONS(SINTER_FAKE_CUDNN)};
   runtime::cuda::installCudnnApi(fakes ? &table : nullptr);
 }

@@ -248,6 +248,8 @@ public:
   unsigned newStreamId() { return nextStream++; }
 };
 
+inline FakeDevice &device() { return FakeDevice::instance(); }
+
 /// What every call of a library begins with: the lock, and a failure that was asked for, or
 /// `onFailed` where the GPU has failed before.
 struct LibraryCall {

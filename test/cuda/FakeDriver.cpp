@@ -16,8 +16,6 @@ using namespace sinter::fake;
 
 namespace {
 
-FakeDevice &device() { return FakeDevice::instance(); }
-
 /// The contexts that are current on this thread. Every GPU has one of its own; those of fakes that
 /// are gone may be left here by a thread that never popped them.
 thread_local std::vector<CUcontext> contextStack;
@@ -46,11 +44,11 @@ FakeDevice *find(CUdevice ordinal) {
 }
 
 /// What every call begins with: the lock, and the errors that it has nothing to do with.
-struct Call {
+struct DriverCall {
   std::lock_guard<std::recursive_mutex> lock;
   CUresult error;
 
-  explicit Call(const char *name, bool needsContext = true) : lock(device().mutex) {
+  explicit DriverCall(const char *name, bool needsContext = true) : lock(device().mutex) {
     error = static_cast<CUresult>(device().enter(name));
     if (error == CUDA_SUCCESS)
       error = device().sticky;
@@ -62,13 +60,13 @@ struct Call {
 };
 
 // The names are those of the source, before CUDA's headers make cuMemGetInfo_v2 of cuMemGetInfo.
-#define SINTER_CALL(name)                                                                          \
-  Call call(#name);                                                                                \
+#define SINTER_DRIVER_CALL(name)                                                                   \
+  DriverCall call(#name);                                                                          \
   if (call.error != CUDA_SUCCESS)                                                                  \
   return call.error
 /// A call that needs no current context.
-#define SINTER_CALL_ANYWHERE(name)                                                                 \
-  Call call(#name, false);                                                                         \
+#define SINTER_DRIVER_CALL_ANYWHERE(name)                                                          \
+  DriverCall call(#name, false);                                                                   \
   if (call.error != CUDA_SUCCESS)                                                                  \
   return call.error
 
@@ -113,11 +111,11 @@ namespace sinter::fake::driver {
 //===----------------------------------------------------------------------===//
 
 CUresult cuInit(unsigned) {
-  SINTER_CALL_ANYWHERE(cuInit);
+  SINTER_DRIVER_CALL_ANYWHERE(cuInit);
   return device().options.devices ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 CUresult cuDriverGetVersion(int *version) {
-  SINTER_CALL_ANYWHERE(cuDriverGetVersion);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDriverGetVersion);
   *version = device().options.driverVersion;
   return CUDA_SUCCESS;
 }
@@ -140,29 +138,29 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuDeviceGetCount(int *count) {
-  SINTER_CALL_ANYWHERE(cuDeviceGetCount);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDeviceGetCount);
   *count = device().options.devices;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice *handle, int ordinal) {
-  SINTER_CALL_ANYWHERE(cuDeviceGet);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDeviceGet);
   *handle = ordinal;
   return ordinal < device().options.devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char *name, int size, CUdevice ordinal) {
-  SINTER_CALL_ANYWHERE(cuDeviceGetName);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDeviceGetName);
   if (!find(ordinal))
     return CUDA_ERROR_INVALID_DEVICE;
   snprintf(name, size_t(size), "%s", find(ordinal)->options.name.c_str());
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
-  SINTER_CALL_ANYWHERE(cuDeviceTotalMem);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDeviceTotalMem);
   *bytes = device().options.memoryBytes;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
-  SINTER_CALL_ANYWHERE(cuDeviceGetAttribute);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDeviceGetAttribute);
   const FakeOptions &options = device().options;
   const std::map<CUdevice_attribute, int> values = {
       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, options.major},
@@ -180,7 +178,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetUuid(CUuuid *identity, CUdevice ordinal) {
-  SINTER_CALL_ANYWHERE(cuDeviceGetUuid);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDeviceGetUuid);
   if (!find(ordinal))
     return CUDA_ERROR_INVALID_DEVICE;
   *identity = {};
@@ -188,18 +186,18 @@ CUresult cuDeviceGetUuid(CUuuid *identity, CUdevice ordinal) {
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal) {
-  SINTER_CALL_ANYWHERE(cuDevicePrimaryCtxRetain);
+  SINTER_DRIVER_CALL_ANYWHERE(cuDevicePrimaryCtxRetain);
   if (!find(ordinal))
     return CUDA_ERROR_INVALID_DEVICE;
   *context = contextOf(*find(ordinal));
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) {
-  Call call("cuDevicePrimaryCtxRelease", false);
+  DriverCall call("cuDevicePrimaryCtxRelease", false);
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent(CUcontext context) {
-  SINTER_CALL_ANYWHERE(cuCtxPushCurrent);
+  SINTER_DRIVER_CALL_ANYWHERE(cuCtxPushCurrent);
   if (!isContext(context))
     return CUDA_ERROR_INVALID_CONTEXT;
   currentContexts().push_back(context);
@@ -207,8 +205,8 @@ CUresult cuCtxPushCurrent(CUcontext context) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPopCurrent(CUcontext *context) {
-  Call call("cuCtxPopCurrent",
-            false); // works after an error too, or the next test would begin with it
+  DriverCall call("cuCtxPopCurrent",
+                  false); // works after an error too, or the next test would begin with it
   if (currentContexts().empty())
     return CUDA_ERROR_INVALID_CONTEXT;
   *context = currentContexts().back();
@@ -217,7 +215,7 @@ CUresult cuCtxPopCurrent(CUcontext *context) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
-  SINTER_CALL_ANYWHERE(cuCtxSetCurrent);
+  SINTER_DRIVER_CALL_ANYWHERE(cuCtxSetCurrent);
   currentContexts().clear();
   if (context)
     currentContexts().push_back(context);
@@ -230,22 +228,22 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 //===----------------------------------------------------------------------===//
 
 CUresult cuMemGetInfo(size_t *freeBytes, size_t *total) {
-  SINTER_CALL(cuMemGetInfo);
+  SINTER_DRIVER_CALL(cuMemGetInfo);
   *freeBytes = device().freeBytes();
   *total = device().options.memoryBytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *) {
-  SINTER_CALL_ANYWHERE(cuMemPoolCreate);
+  SINTER_DRIVER_CALL_ANYWHERE(cuMemPoolCreate);
   *pool = reinterpret_cast<CUmemoryPool>(device().pools.make());
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-  SINTER_CALL_ANYWHERE(cuMemPoolDestroy);
+  SINTER_DRIVER_CALL_ANYWHERE(cuMemPoolDestroy);
   return device().pools.erase(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value) {
-  SINTER_CALL_ANYWHERE(cuMemPoolSetAttribute);
+  SINTER_DRIVER_CALL_ANYWHERE(cuMemPoolSetAttribute);
   FakePool *pool = device().pools.find(handle);
   if (!pool)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -260,7 +258,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value) {
-  SINTER_CALL_ANYWHERE(cuMemPoolGetAttribute);
+  SINTER_DRIVER_CALL_ANYWHERE(cuMemPoolGetAttribute);
   FakePool *pool = device().pools.find(handle);
   if (!pool)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -276,7 +274,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
   return CUDA_SUCCESS;
 }
 CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep) {
-  SINTER_CALL_ANYWHERE(cuMemPoolTrimTo);
+  SINTER_DRIVER_CALL_ANYWHERE(cuMemPoolTrimTo);
   FakePool *pool = device().pools.find(handle);
   if (!pool)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -285,7 +283,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep) {
 }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool handle,
                                  CUstream on) {
-  SINTER_CALL(cuMemAllocFromPoolAsync);
+  SINTER_DRIVER_CALL(cuMemAllocFromPoolAsync);
   FakePool *pool = device().pools.find(handle);
   FakeStream *stream = device().stream(on);
   if (!pool || !stream)
@@ -299,7 +297,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPoo
   return device().submit(*stream, {"an allocation", {{*address, *address + bytes, true}}, [] {}});
 }
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
-  SINTER_CALL(cuMemFreeAsync);
+  SINTER_DRIVER_CALL(cuMemFreeAsync);
   FakeStream *stream = device().stream(on);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -308,7 +306,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream on) {
   return device().release(*stream, address);
 }
 CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
-  SINTER_CALL(cuMemHostAlloc);
+  SINTER_DRIVER_CALL(cuMemHostAlloc);
   constexpr size_t page = 4096;
   size_t size = (bytes + page - 1) / page * page;
   *address = aligned_alloc(page, size);
@@ -317,7 +315,7 @@ CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void *address) {
-  Call call("cuMemFreeHost");
+  DriverCall call("cuMemFreeHost");
   if (!device().pinnedMemory.erase(address))
     return CUDA_ERROR_INVALID_VALUE;
   device().drain(); // the driver waits for the device before the pages go
@@ -344,7 +342,7 @@ static CUresult submitCopy(const char *what, CUstream on, std::initializer_list<
 static void *at(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr target, const void *source, size_t bytes, CUstream on) {
-  SINTER_CALL(cuMemcpyHtoDAsync);
+  SINTER_DRIVER_CALL(cuMemcpyHtoDAsync);
   auto run = [=] { simt::DeviceMemory::upload(at(target), source, bytes); };
   if (device().pinned(source, bytes))
     return submitCopy("cuMemcpyHtoDAsync", on, {{target, target + bytes, true}}, run);
@@ -356,7 +354,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr target, const void *source, size_t bytes,
                     });
 }
 CUresult cuMemcpyDtoHAsync(void *target, CUdeviceptr source, size_t bytes, CUstream on) {
-  SINTER_CALL(cuMemcpyDtoHAsync);
+  SINTER_DRIVER_CALL(cuMemcpyDtoHAsync);
   FakeStream *stream = device().stream(on);
   bool isPinned = device().pinned(target, bytes);
   CUresult result = submitCopy("cuMemcpyDtoHAsync", on, {{source, source + bytes, false}},
@@ -367,7 +365,7 @@ CUresult cuMemcpyDtoHAsync(void *target, CUdeviceptr source, size_t bytes, CUstr
   return result;
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream on) {
-  SINTER_CALL(cuMemcpyDtoDAsync);
+  SINTER_DRIVER_CALL(cuMemcpyDtoDAsync);
   if (target < source + bytes && source < target + bytes)
     device().complain("cuMemcpyDtoDAsync was given ranges that overlap");
   return submitCopy("cuMemcpyDtoDAsync", on,
@@ -377,12 +375,12 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes,
                     });
 }
 CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t bytes, CUstream on) {
-  SINTER_CALL(cuMemsetD8Async);
+  SINTER_DRIVER_CALL(cuMemsetD8Async);
   return submitCopy("cuMemsetD8Async", on, {{target, target + bytes, true}},
                     [=] { simt::DeviceMemory::fill(at(target), value, bytes); });
 }
 CUresult cuMemsetD32Async(CUdeviceptr target, unsigned value, size_t count, CUstream on) {
-  SINTER_CALL(cuMemsetD32Async);
+  SINTER_DRIVER_CALL(cuMemsetD32Async);
   return submitCopy("cuMemsetD32Async", on, {{target, target + count * 4, true}}, [=] {
     std::vector<unsigned> values(count, value);
     simt::DeviceMemory::upload(at(target), values.data(), count * 4);
@@ -394,14 +392,14 @@ CUresult cuMemsetD32Async(CUdeviceptr target, unsigned value, size_t count, CUst
 //===----------------------------------------------------------------------===//
 
 CUresult cuStreamCreate(CUstream *handle, unsigned) {
-  SINTER_CALL(cuStreamCreate);
+  SINTER_DRIVER_CALL(cuStreamCreate);
   FakeStream *stream = device().streams.make();
   stream->id = device().newStreamId();
   *handle = reinterpret_cast<CUstream>(stream);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy(CUstream handle) {
-  Call call("cuStreamDestroy");
+  DriverCall call("cuStreamDestroy");
   FakeStream *stream = device().streams.find(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -411,34 +409,34 @@ CUresult cuStreamDestroy(CUstream handle) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream handle) {
-  SINTER_CALL(cuStreamSynchronize);
+  SINTER_DRIVER_CALL(cuStreamSynchronize);
   FakeStream *stream = device().stream(handle);
   return stream ? device().synchronize(*stream) : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuStreamQuery(CUstream handle) {
-  SINTER_CALL(cuStreamQuery);
+  SINTER_DRIVER_CALL(cuStreamQuery);
   FakeStream *stream = device().stream(handle);
   return stream ? device().query(*stream) : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuStreamWaitEvent(CUstream handle, CUevent awaited, unsigned) {
-  SINTER_CALL(cuStreamWaitEvent);
+  SINTER_DRIVER_CALL(cuStreamWaitEvent);
   FakeStream *stream = device().stream(handle);
   FakeEvent *event = device().events.find(awaited);
   return stream && event ? device().wait(*stream, *event) : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuEventCreate(CUevent *handle, unsigned flags) {
-  SINTER_CALL(cuEventCreate);
+  SINTER_DRIVER_CALL(cuEventCreate);
   FakeEvent *event = device().events.make();
   event->timed = !(flags & CU_EVENT_DISABLE_TIMING);
   *handle = reinterpret_cast<CUevent>(event);
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy(CUevent handle) {
-  Call call("cuEventDestroy");
+  DriverCall call("cuEventDestroy");
   return device().events.erase(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuEventRecord(CUevent handle, CUstream on) {
-  SINTER_CALL(cuEventRecord);
+  SINTER_DRIVER_CALL(cuEventRecord);
   FakeStream *stream = device().stream(on);
   FakeEvent *event = device().events.find(handle);
   if (!stream || !event)
@@ -447,12 +445,12 @@ CUresult cuEventRecord(CUevent handle, CUstream on) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent handle) {
-  SINTER_CALL(cuEventSynchronize);
+  SINTER_DRIVER_CALL(cuEventSynchronize);
   FakeEvent *event = device().events.find(handle);
   return event ? device().synchronize(*event) : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
-  SINTER_CALL(cuEventElapsedTime);
+  SINTER_DRIVER_CALL(cuEventElapsedTime);
   FakeEvent *first = device().events.find(from), *last = device().events.find(to);
   if (!first || !last || !first->timed || !last->timed)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -469,7 +467,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
 
 CUresult cuLibraryLoadData(CUlibrary *handle, const void *code, CUjit_option *, void **, unsigned,
                            CUlibraryOption *, void **, unsigned) {
-  SINTER_CALL_ANYWHERE(cuLibraryLoadData);
+  SINTER_DRIVER_CALL_ANYWHERE(cuLibraryLoadData);
   auto cubin = readCubin(code);
   if (!cubin)
     return CUDA_ERROR_INVALID_IMAGE;
@@ -492,12 +490,12 @@ CUresult cuLibraryLoadData(CUlibrary *handle, const void *code, CUjit_option *, 
   return CUDA_SUCCESS;
 }
 CUresult cuLibraryUnload(CUlibrary handle) {
-  Call call("cuLibraryUnload", false);
+  DriverCall call("cuLibraryUnload", false);
   device().drain(); // kernels that are still to run are the library's
   return device().libraries.erase(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuLibraryGetKernel(CUkernel *handle, CUlibrary from, const char *name) {
-  SINTER_CALL_ANYWHERE(cuLibraryGetKernel);
+  SINTER_DRIVER_CALL_ANYWHERE(cuLibraryGetKernel);
   FakeLibrary *library = device().libraries.find(from);
   if (!library)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -522,7 +520,7 @@ static FakeKernel *findKernel(const void *handle) {
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle,
                               CUdevice) {
-  SINTER_CALL_ANYWHERE(cuKernelSetAttribute);
+  SINTER_DRIVER_CALL_ANYWHERE(cuKernelSetAttribute);
   FakeKernel *kernel = findKernel(handle);
   if (!kernel)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -587,7 +585,7 @@ static CUresult submitKernel(CUfunction function, const CUlaunchConfig &config, 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
                         unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                         CUstream on, void **parameters, void **) {
-  SINTER_CALL(cuLaunchKernel);
+  SINTER_DRIVER_CALL(cuLaunchKernel);
   return submitKernel(
       function,
       {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, on, /*attrs=*/nullptr, 0},
@@ -595,7 +593,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, uns
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
                           void **) {
-  SINTER_CALL(cuLaunchKernelEx);
+  SINTER_DRIVER_CALL(cuLaunchKernelEx);
   return submitKernel(function, *config, parameters);
 }
 
@@ -604,12 +602,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 //===----------------------------------------------------------------------===//
 
 CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode) {
-  SINTER_CALL(cuStreamBeginCapture);
+  SINTER_DRIVER_CALL(cuStreamBeginCapture);
   FakeStream *stream = device().stream(handle);
   return stream ? device().beginCapture(*stream) : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
-  SINTER_CALL(cuStreamEndCapture);
+  SINTER_DRIVER_CALL(cuStreamEndCapture);
   FakeStream *stream = device().stream(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -619,7 +617,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
   return result;
 }
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
-  SINTER_CALL(cuStreamIsCapturing);
+  SINTER_DRIVER_CALL(cuStreamIsCapturing);
   FakeStream *stream = device().stream(handle);
   if (!stream)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -629,7 +627,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiate(CUgraphExec *instance, CUgraph handle, unsigned long long) {
-  SINTER_CALL(cuGraphInstantiate);
+  SINTER_DRIVER_CALL(cuGraphInstantiate);
   FakeGraph *graph = device().graphs.find(handle);
   if (!graph)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -637,15 +635,15 @@ CUresult cuGraphInstantiate(CUgraphExec *instance, CUgraph handle, unsigned long
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph handle) {
-  Call call("cuGraphDestroy");
+  DriverCall call("cuGraphDestroy");
   return device().graphs.erase(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuGraphUpload(CUgraphExec handle, CUstream) {
-  SINTER_CALL(cuGraphUpload);
+  SINTER_DRIVER_CALL(cuGraphUpload);
   return device().graphInstances.find(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
-  SINTER_CALL(cuGraphLaunch);
+  SINTER_DRIVER_CALL(cuGraphLaunch);
   FakeGraph *graph = device().graphInstances.find(handle);
   FakeStream *stream = device().stream(on);
   if (!graph || !stream)
@@ -664,7 +662,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream on) {
   return device().submit(*stream, std::move(work));
 }
 CUresult cuGraphExecDestroy(CUgraphExec handle) {
-  Call call("cuGraphExecDestroy");
+  DriverCall call("cuGraphExecDestroy");
   device().drain(); // launches that are still to run
   return device().graphInstances.erase(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -672,62 +670,63 @@ CUresult cuGraphExecDestroy(CUgraphExec handle) {
 } // namespace sinter::fake::driver
 
 const std::vector<NamedFunction> &sinter::fake::driverFunctions() {
-#define SINTER_FAKE(name) namedFunction<decltype(::name)>(SINTER_FAKE_NAME(name), &driver::name)
+#define SINTER_FAKE_DRIVER(name)                                                                   \
+  namedFunction<decltype(::name)>(SINTER_FAKE_NAME(name), &driver::name)
   static const std::vector<NamedFunction> functions = {
-      SINTER_FAKE(cuInit),
-      SINTER_FAKE(cuDriverGetVersion),
-      SINTER_FAKE(cuGetErrorName),
-      SINTER_FAKE(cuGetErrorString),
-      SINTER_FAKE(cuDeviceGetCount),
-      SINTER_FAKE(cuDeviceGet),
-      SINTER_FAKE(cuDeviceGetName),
-      SINTER_FAKE(cuDeviceTotalMem),
-      SINTER_FAKE(cuDeviceGetAttribute),
-      SINTER_FAKE(cuDeviceGetUuid),
-      SINTER_FAKE(cuDevicePrimaryCtxRetain),
-      SINTER_FAKE(cuDevicePrimaryCtxRelease),
-      SINTER_FAKE(cuCtxPushCurrent),
-      SINTER_FAKE(cuCtxPopCurrent),
-      SINTER_FAKE(cuCtxSetCurrent),
-      SINTER_FAKE(cuMemGetInfo),
-      SINTER_FAKE(cuMemPoolCreate),
-      SINTER_FAKE(cuMemPoolDestroy),
-      SINTER_FAKE(cuMemPoolSetAttribute),
-      SINTER_FAKE(cuMemPoolGetAttribute),
-      SINTER_FAKE(cuMemPoolTrimTo),
-      SINTER_FAKE(cuMemAllocFromPoolAsync),
-      SINTER_FAKE(cuMemFreeAsync),
-      SINTER_FAKE(cuMemHostAlloc),
-      SINTER_FAKE(cuMemFreeHost),
-      SINTER_FAKE(cuMemcpyHtoDAsync),
-      SINTER_FAKE(cuMemcpyDtoHAsync),
-      SINTER_FAKE(cuMemcpyDtoDAsync),
-      SINTER_FAKE(cuMemsetD8Async),
-      SINTER_FAKE(cuMemsetD32Async),
-      SINTER_FAKE(cuStreamCreate),
-      SINTER_FAKE(cuStreamDestroy),
-      SINTER_FAKE(cuStreamSynchronize),
-      SINTER_FAKE(cuStreamQuery),
-      SINTER_FAKE(cuStreamWaitEvent),
-      SINTER_FAKE(cuEventCreate),
-      SINTER_FAKE(cuEventDestroy),
-      SINTER_FAKE(cuEventRecord),
-      SINTER_FAKE(cuEventSynchronize),
-      SINTER_FAKE(cuEventElapsedTime),
-      SINTER_FAKE(cuLibraryLoadData),
-      SINTER_FAKE(cuLibraryUnload),
-      SINTER_FAKE(cuLibraryGetKernel),
-      SINTER_FAKE(cuKernelSetAttribute),
-      SINTER_FAKE(cuLaunchKernel),
-      SINTER_FAKE(cuLaunchKernelEx),
-      SINTER_FAKE(cuStreamBeginCapture),
-      SINTER_FAKE(cuStreamEndCapture),
-      SINTER_FAKE(cuStreamIsCapturing),
-      SINTER_FAKE(cuGraphInstantiate),
-      SINTER_FAKE(cuGraphDestroy),
-      SINTER_FAKE(cuGraphUpload),
-      SINTER_FAKE(cuGraphLaunch),
-      SINTER_FAKE(cuGraphExecDestroy),
+      SINTER_FAKE_DRIVER(cuInit),
+      SINTER_FAKE_DRIVER(cuDriverGetVersion),
+      SINTER_FAKE_DRIVER(cuGetErrorName),
+      SINTER_FAKE_DRIVER(cuGetErrorString),
+      SINTER_FAKE_DRIVER(cuDeviceGetCount),
+      SINTER_FAKE_DRIVER(cuDeviceGet),
+      SINTER_FAKE_DRIVER(cuDeviceGetName),
+      SINTER_FAKE_DRIVER(cuDeviceTotalMem),
+      SINTER_FAKE_DRIVER(cuDeviceGetAttribute),
+      SINTER_FAKE_DRIVER(cuDeviceGetUuid),
+      SINTER_FAKE_DRIVER(cuDevicePrimaryCtxRetain),
+      SINTER_FAKE_DRIVER(cuDevicePrimaryCtxRelease),
+      SINTER_FAKE_DRIVER(cuCtxPushCurrent),
+      SINTER_FAKE_DRIVER(cuCtxPopCurrent),
+      SINTER_FAKE_DRIVER(cuCtxSetCurrent),
+      SINTER_FAKE_DRIVER(cuMemGetInfo),
+      SINTER_FAKE_DRIVER(cuMemPoolCreate),
+      SINTER_FAKE_DRIVER(cuMemPoolDestroy),
+      SINTER_FAKE_DRIVER(cuMemPoolSetAttribute),
+      SINTER_FAKE_DRIVER(cuMemPoolGetAttribute),
+      SINTER_FAKE_DRIVER(cuMemPoolTrimTo),
+      SINTER_FAKE_DRIVER(cuMemAllocFromPoolAsync),
+      SINTER_FAKE_DRIVER(cuMemFreeAsync),
+      SINTER_FAKE_DRIVER(cuMemHostAlloc),
+      SINTER_FAKE_DRIVER(cuMemFreeHost),
+      SINTER_FAKE_DRIVER(cuMemcpyHtoDAsync),
+      SINTER_FAKE_DRIVER(cuMemcpyDtoHAsync),
+      SINTER_FAKE_DRIVER(cuMemcpyDtoDAsync),
+      SINTER_FAKE_DRIVER(cuMemsetD8Async),
+      SINTER_FAKE_DRIVER(cuMemsetD32Async),
+      SINTER_FAKE_DRIVER(cuStreamCreate),
+      SINTER_FAKE_DRIVER(cuStreamDestroy),
+      SINTER_FAKE_DRIVER(cuStreamSynchronize),
+      SINTER_FAKE_DRIVER(cuStreamQuery),
+      SINTER_FAKE_DRIVER(cuStreamWaitEvent),
+      SINTER_FAKE_DRIVER(cuEventCreate),
+      SINTER_FAKE_DRIVER(cuEventDestroy),
+      SINTER_FAKE_DRIVER(cuEventRecord),
+      SINTER_FAKE_DRIVER(cuEventSynchronize),
+      SINTER_FAKE_DRIVER(cuEventElapsedTime),
+      SINTER_FAKE_DRIVER(cuLibraryLoadData),
+      SINTER_FAKE_DRIVER(cuLibraryUnload),
+      SINTER_FAKE_DRIVER(cuLibraryGetKernel),
+      SINTER_FAKE_DRIVER(cuKernelSetAttribute),
+      SINTER_FAKE_DRIVER(cuLaunchKernel),
+      SINTER_FAKE_DRIVER(cuLaunchKernelEx),
+      SINTER_FAKE_DRIVER(cuStreamBeginCapture),
+      SINTER_FAKE_DRIVER(cuStreamEndCapture),
+      SINTER_FAKE_DRIVER(cuStreamIsCapturing),
+      SINTER_FAKE_DRIVER(cuGraphInstantiate),
+      SINTER_FAKE_DRIVER(cuGraphDestroy),
+      SINTER_FAKE_DRIVER(cuGraphUpload),
+      SINTER_FAKE_DRIVER(cuGraphLaunch),
+      SINTER_FAKE_DRIVER(cuGraphExecDestroy),
   };
   return functions;
 }

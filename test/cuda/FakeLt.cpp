@@ -36,19 +36,17 @@ struct Algorithm {
   uint64_t number;
   uint64_t workspaceBytes;
 };
-constexpr char magic[8] = {'f', 'a', 'k', 'e', ' ', 'l', 't', 0};
+constexpr char ltMagic[8] = {'f', 'a', 'k', 'e', ' ', 'l', 't', 0};
 constexpr uint64_t algorithmCount = 3;
 /// What the first algorithm uses of the workspace if it gets that much.
 constexpr uint64_t wantedWorkspace = 1 << 20;
 
-FakeDevice &device() { return FakeDevice::instance(); }
-
 /// What every call begins with.
-struct Call : LibraryCall {
-  explicit Call(const char *name) : LibraryCall(name, CUBLAS_STATUS_EXECUTION_FAILED) {}
+struct LtCall : LibraryCall {
+  explicit LtCall(const char *name) : LibraryCall(name, CUBLAS_STATUS_EXECUTION_FAILED) {}
 };
-#define SINTER_CALL(name)                                                                          \
-  Call call(#name);                                                                                \
+#define SINTER_LT_CALL(name)                                                                       \
+  LtCall call(#name);                                                                              \
   if (call.error)                                                                                  \
   return static_cast<cublasStatus_t>(call.error)
 
@@ -195,11 +193,11 @@ Access accessOf(const void *data, uint64_t bytes, bool writes) {
 namespace sinter::fake::lt {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
-  SINTER_CALL(cublasLtCreate);
+  SINTER_LT_CALL(cublasLtCreate);
   return create(handle, 0);
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  Call call("cublasLtDestroy");
+  LtCall call("cublasLtDestroy");
   return destroy<int>(handle);
 }
 size_t cublasLtGetVersion() { return 130000; }
@@ -222,17 +220,17 @@ const char *cublasLtGetStatusString(cublasStatus_t status) {
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *handle, cublasComputeType_t compute,
                                         cudaDataType_t scale) {
-  SINTER_CALL(cublasLtMatmulDescCreate);
+  SINTER_LT_CALL(cublasLtMatmulDescCreate);
   return create(handle, Description{compute, scale});
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t handle) {
-  Call call("cublasLtMatmulDescDestroy");
+  LtCall call("cublasLtMatmulDescDestroy");
   return destroy<Description>(handle);
 }
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void *bytes, size_t size) {
-  SINTER_CALL(cublasLtMatmulDescSetAttribute);
+  SINTER_LT_CALL(cublasLtMatmulDescSetAttribute);
   auto &description = *reinterpret_cast<Description *>(handle);
   switch (attribute) {
   case CUBLASLT_MATMUL_DESC_TRANSA:
@@ -259,25 +257,25 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle,
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *handle, cudaDataType type,
                                           uint64_t rows, uint64_t columns, int64_t stride) {
-  SINTER_CALL(cublasLtMatrixLayoutCreate);
+  SINTER_LT_CALL(cublasLtMatrixLayoutCreate);
   return create(handle, Layout{type, rows, columns, stride});
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t handle) {
-  Call call("cublasLtMatrixLayoutDestroy");
+  LtCall call("cublasLtMatrixLayoutDestroy");
   return destroy<Layout>(handle);
 }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *handle) {
-  SINTER_CALL(cublasLtMatmulPreferenceCreate);
+  SINTER_LT_CALL(cublasLtMatmulPreferenceCreate);
   return create(handle, Preference());
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t handle) {
-  Call call("cublasLtMatmulPreferenceDestroy");
+  LtCall call("cublasLtMatmulPreferenceDestroy");
   return destroy<Preference>(handle);
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t handle,
                                                     cublasLtMatmulPreferenceAttributes_t attribute,
                                                     const void *bytes, size_t size) {
-  SINTER_CALL(cublasLtMatmulPreferenceSetAttribute);
+  SINTER_LT_CALL(cublasLtMatmulPreferenceSetAttribute);
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
     return set(reinterpret_cast<Preference *>(handle)->workspaceBytes, bytes, size);
   return CUBLAS_STATUS_SUCCESS; // alignment makes no difference here
@@ -287,7 +285,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t, cublasLtMatmulDesc_t what, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
     cublasLtMatrixLayout_t add, cublasLtMatrixLayout_t out, cublasLtMatmulPreference_t preference,
     int requested, cublasLtMatmulHeuristicResult_t *results, int *found) {
-  SINTER_CALL(cublasLtMatmulAlgoGetHeuristic);
+  SINTER_LT_CALL(cublasLtMatmulAlgoGetHeuristic);
   *found = 0;
   Product product;
   if (cublasStatus_t status = productOf(what, a, b, add, out, product))
@@ -295,7 +293,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   uint64_t workspace = reinterpret_cast<Preference *>(preference)->workspaceBytes;
   for (; *found < requested && uint64_t(*found) < algorithmCount; ++*found) {
     Algorithm algorithm{{}, uint64_t(*found), 0};
-    memcpy(algorithm.magic, magic, sizeof(magic));
+    memcpy(algorithm.magic, ltMagic, sizeof(ltMagic));
     // The first one makes use of all that it may have.
     if (*found == 0)
       algorithm.workspaceBytes = std::min(workspace, wantedWorkspace);
@@ -316,7 +314,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
                               cublasLtMatrixLayout_t addLayout, void *out,
                               cublasLtMatrixLayout_t outLayout, const cublasLtMatmulAlgo_t *algo,
                               void *workspace, size_t workspaceBytes, cudaStream_t on) {
-  SINTER_CALL(cublasLtMatmul);
+  SINTER_LT_CALL(cublasLtMatmul);
   FakeStream *stream = device().stream(on);
   Product product;
   if (cublasStatus_t status = productOf(what, aLayout, bLayout, addLayout, outLayout, product))
@@ -324,7 +322,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
   Algorithm algorithm{};
   if (algo)
     memcpy(&algorithm, algo, sizeof(algorithm));
-  if (!stream || (algo && memcmp(algorithm.magic, magic, sizeof(magic)) != 0) ||
+  if (!stream || (algo && memcmp(algorithm.magic, ltMagic, sizeof(ltMagic)) != 0) ||
       algorithm.workspaceBytes > workspaceBytes ||
       reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -378,22 +376,22 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t what, const
 } // namespace sinter::fake::lt
 
 const std::vector<NamedFunction> &sinter::fake::ltFunctions() {
-#define SINTER_FAKE(name) namedFunction<decltype(::name)>(SINTER_FAKE_NAME(name), &lt::name)
+#define SINTER_FAKE_LT(name) namedFunction<decltype(::name)>(SINTER_FAKE_NAME(name), &lt::name)
   static const std::vector<NamedFunction> functions = {
-      SINTER_FAKE(cublasLtCreate),
-      SINTER_FAKE(cublasLtDestroy),
-      SINTER_FAKE(cublasLtGetVersion),
-      SINTER_FAKE(cublasLtGetStatusString),
-      SINTER_FAKE(cublasLtMatmulDescCreate),
-      SINTER_FAKE(cublasLtMatmulDescDestroy),
-      SINTER_FAKE(cublasLtMatmulDescSetAttribute),
-      SINTER_FAKE(cublasLtMatrixLayoutCreate),
-      SINTER_FAKE(cublasLtMatrixLayoutDestroy),
-      SINTER_FAKE(cublasLtMatmulPreferenceCreate),
-      SINTER_FAKE(cublasLtMatmulPreferenceDestroy),
-      SINTER_FAKE(cublasLtMatmulPreferenceSetAttribute),
-      SINTER_FAKE(cublasLtMatmulAlgoGetHeuristic),
-      SINTER_FAKE(cublasLtMatmul),
+      SINTER_FAKE_LT(cublasLtCreate),
+      SINTER_FAKE_LT(cublasLtDestroy),
+      SINTER_FAKE_LT(cublasLtGetVersion),
+      SINTER_FAKE_LT(cublasLtGetStatusString),
+      SINTER_FAKE_LT(cublasLtMatmulDescCreate),
+      SINTER_FAKE_LT(cublasLtMatmulDescDestroy),
+      SINTER_FAKE_LT(cublasLtMatmulDescSetAttribute),
+      SINTER_FAKE_LT(cublasLtMatrixLayoutCreate),
+      SINTER_FAKE_LT(cublasLtMatrixLayoutDestroy),
+      SINTER_FAKE_LT(cublasLtMatmulPreferenceCreate),
+      SINTER_FAKE_LT(cublasLtMatmulPreferenceDestroy),
+      SINTER_FAKE_LT(cublasLtMatmulPreferenceSetAttribute),
+      SINTER_FAKE_LT(cublasLtMatmulAlgoGetHeuristic),
+      SINTER_FAKE_LT(cublasLtMatmul),
   };
   return functions;
 }

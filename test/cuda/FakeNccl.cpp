@@ -63,8 +63,6 @@ std::map<std::string, std::shared_ptr<Clique>> roots;                    ///< by
 std::map<std::pair<const Clique *, size_t>, std::map<int, Wish>> splits; ///< the n-th of a clique
 std::map<const ncclComm *, std::shared_ptr<ncclComm>> communicators;
 
-FakeDevice &device() { return FakeDevice::instance(); }
-
 /// What a rank sends and receives at once.
 struct Exchange {
   struct Part {
@@ -87,11 +85,11 @@ struct Pending {
 thread_local unsigned groupDepth = 0;
 thread_local std::vector<Pending> group;
 
-struct Call : LibraryCall {
-  explicit Call(const char *name) : LibraryCall(name, ncclUnhandledCudaError) {}
+struct NcclCall : LibraryCall {
+  explicit NcclCall(const char *name) : LibraryCall(name, ncclUnhandledCudaError) {}
 };
-#define SINTER_CALL(name)                                                                          \
-  Call call(#name);                                                                                \
+#define SINTER_NCCL_CALL(name)                                                                     \
+  NcclCall call(#name);                                                                            \
   if (call.error)                                                                                  \
   return static_cast<ncclResult_t>(call.error)
 
@@ -221,13 +219,14 @@ ncclResult_t submitPart(ncclComm_t communicator, cudaStream_t stream, bool sends
   return ncclSuccess;
 }
 
-std::byte *bytesOf(const void *address) {
+std::byte *bytesAt(const void *address) {
   return static_cast<std::byte *>(const_cast<void *>(address));
 }
 
 size_t sizeOf(ncclDataType_t type) { return type == ncclFloat64 ? 8 : type == ncclFloat32 ? 4 : 1; }
 
-template <typename T> void add(std::byte *sums, const std::vector<std::vector<std::byte>> &parts) {
+template <typename T>
+void addParts(std::byte *sums, const std::vector<std::vector<std::byte>> &parts) {
   for (size_t i = 0; i < parts.front().size() / sizeof(T); ++i) {
     T sum = 0;
     for (const auto &part : parts)
@@ -284,7 +283,7 @@ const char *ncclGetErrorString(ncclResult_t result) {
 const char *ncclGetLastError(ncclComm_t) { return ""; }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
-  SINTER_CALL(ncclGetUniqueId);
+  SINTER_NCCL_CALL(ncclGetUniqueId);
   static unsigned drawn = 0;
   *id = {};
   snprintf(id->internal, sizeof(id->internal), "fake %u", ++drawn);
@@ -292,7 +291,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *handle, int size, ncclUniqueId id, int rank,
                                     ncclConfig_t *config) {
-  SINTER_CALL(ncclCommInitRankConfig);
+  SINTER_NCCL_CALL(ncclCommInitRankConfig);
   if (config->blocking != 0)
     device().complain("a communicator that blocks cannot be given up");
   auto &clique = roots[id.internal];
@@ -313,7 +312,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *handle, int size, ncclUniqueId i
 }
 ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *handle,
                            ncclConfig_t *config) {
-  SINTER_CALL(ncclCommSplit);
+  SINTER_NCCL_CALL(ncclCommSplit);
   if (config->blocking != 0)
     device().complain("a communicator that blocks cannot be given up");
   auto made = std::make_shared<ncclComm>();
@@ -328,7 +327,7 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t *ha
 }
 // What all have come for takes some more time.
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *result) {
-  SINTER_CALL(ncclCommGetAsyncError);
+  SINTER_NCCL_CALL(ncclCommGetAsyncError);
   if (!communicators.contains(communicator))
     return ncclInvalidArgument;
   if (int error = communicator->device->communicationError) {
@@ -347,20 +346,20 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *result
   return ncclSuccess;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
-  SINTER_CALL(ncclCommDestroy);
+  SINTER_NCCL_CALL(ncclCommDestroy);
   if (communicator->registrations != 0)
     device().complain("a communicator is destroyed that still has memory registered");
   return communicators.erase(communicator) == 1 ? ncclSuccess : ncclInvalidArgument;
 }
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
-  SINTER_CALL(ncclCommAbort);
+  SINTER_NCCL_CALL(ncclCommAbort);
   communicator->aborted = true;
   FakeDevice::notify();
   return communicators.erase(communicator) == 1 ? ncclSuccess : ncclInvalidArgument;
 }
 ncclResult_t ncclCommRegister(const ncclComm_t communicator, void *memory, size_t bytes,
                               void **handle) {
-  SINTER_CALL(ncclCommRegister);
+  SINTER_NCCL_CALL(ncclCommRegister);
   if (!device().owns(reinterpret_cast<CUdeviceptr>(memory), bytes))
     return ncclInvalidArgument;
   ++communicator->registrations;
@@ -368,35 +367,36 @@ ncclResult_t ncclCommRegister(const ncclComm_t communicator, void *memory, size_
   return ncclSuccess;
 }
 ncclResult_t ncclCommDeregister(const ncclComm_t communicator, void *) {
-  SINTER_CALL(ncclCommDeregister);
+  SINTER_NCCL_CALL(ncclCommDeregister);
   --communicator->registrations;
   return ncclSuccess;
 }
 
 ncclResult_t ncclAllGather(const void *source, void *out, size_t count, ncclDataType_t type,
                            ncclComm_t communicator, cudaStream_t stream) {
-  SINTER_CALL(ncclAllGather);
+  SINTER_NCCL_CALL(ncclAllGather);
   size_t bytes = count * sizeOf(type);
   Exchange exchange{.call = "ncclAllGather"};
   for (int peer = 0; peer < int(communicator->clique->size); ++peer) {
-    exchange.sends.push_back({peer, bytesOf(source), bytes});
-    exchange.receives.push_back({peer, bytesOf(out) + size_t(peer) * bytes, bytes});
+    exchange.sends.push_back({peer, bytesAt(source), bytes});
+    exchange.receives.push_back({peer, bytesAt(out) + size_t(peer) * bytes, bytes});
   }
   return submit(communicator, stream, std::move(exchange));
 }
 ncclResult_t ncclAllReduce(const void *source, void *out, size_t count, ncclDataType_t type,
                            ncclRedOp_t, ncclComm_t communicator, cudaStream_t stream) {
-  SINTER_CALL(ncclAllReduce);
+  SINTER_NCCL_CALL(ncclAllReduce);
   size_t bytes = count * sizeOf(type), ranks = communicator->clique->size;
   auto parts = std::make_shared<std::vector<std::vector<std::byte>>>(ranks);
   Exchange exchange{.call = "ncclAllReduce"};
   for (int peer = 0; peer < int(ranks); ++peer) {
     (*parts)[size_t(peer)].resize(bytes);
-    exchange.sends.push_back({peer, bytesOf(source), bytes});
+    exchange.sends.push_back({peer, bytesAt(source), bytes});
     exchange.receives.push_back({peer, (*parts)[size_t(peer)].data(), bytes});
   }
   exchange.then = [=] {
-    type == ncclFloat64 ? add<double>(bytesOf(out), *parts) : add<float>(bytesOf(out), *parts);
+    type == ncclFloat64 ? addParts<double>(bytesAt(out), *parts)
+                        : addParts<float>(bytesAt(out), *parts);
     simt::Arena::instance().markInitialised(out, bytes);
   };
   auto sums = reinterpret_cast<CUdeviceptr>(out);
@@ -405,21 +405,21 @@ ncclResult_t ncclAllReduce(const void *source, void *out, size_t count, ncclData
 }
 ncclResult_t ncclSend(const void *source, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  SINTER_CALL(ncclSend);
-  return submitPart(communicator, stream, true, {peer, bytesOf(source), count * sizeOf(type)});
+  SINTER_NCCL_CALL(ncclSend);
+  return submitPart(communicator, stream, true, {peer, bytesAt(source), count * sizeOf(type)});
 }
 ncclResult_t ncclRecv(void *out, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  SINTER_CALL(ncclRecv);
-  return submitPart(communicator, stream, false, {peer, bytesOf(out), count * sizeOf(type)});
+  SINTER_NCCL_CALL(ncclRecv);
+  return submitPart(communicator, stream, false, {peer, bytesAt(out), count * sizeOf(type)});
 }
 ncclResult_t ncclGroupStart() {
-  SINTER_CALL(ncclGroupStart);
+  SINTER_NCCL_CALL(ncclGroupStart);
   ++groupDepth;
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  SINTER_CALL(ncclGroupEnd);
+  SINTER_NCCL_CALL(ncclGroupEnd);
   if (groupDepth == 0)
     return ncclInvalidUsage;
   if (--groupDepth != 0)
@@ -435,8 +435,8 @@ ncclResult_t ncclGroupEnd() {
 } // namespace sinter::fake::nccl
 
 void sinter::fake::installNccl(bool fakes) {
-#define SINTER_FAKE(name) &nccl::name,
-  static const runtime::cuda::NcclApi table = {SINTER_NCCL_FUNCTIONS(SINTER_FAKE)};
+#define SINTER_FAKE_NCCL(name) &nccl::name,
+  static const runtime::cuda::NcclApi table = {SINTER_NCCL_FUNCTIONS(SINTER_FAKE_NCCL)};
   runtime::cuda::installNcclApi(fakes ? &table : nullptr);
   roots.clear();
   splits.clear();

@@ -168,13 +168,14 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram handle, char *text) {
 } // namespace sinter::fake::nvrtc
 
 const std::vector<NamedFunction> &sinter::fake::nvrtcFunctions() {
-#define SINTER_FAKE(name) namedFunction<decltype(::name)>(SINTER_FAKE_NAME(name), &nvrtc::name)
+#define SINTER_FAKE_NVRTC(name)                                                                    \
+  namedFunction<decltype(::name)>(SINTER_FAKE_NAME(name), &nvrtc::name)
   static const std::vector<NamedFunction> functions = {
-      SINTER_FAKE(nvrtcVersion),        SINTER_FAKE(nvrtcGetErrorString),
-      SINTER_FAKE(nvrtcCreateProgram),  SINTER_FAKE(nvrtcDestroyProgram),
-      SINTER_FAKE(nvrtcCompileProgram), SINTER_FAKE(nvrtcGetCUBINSize),
-      SINTER_FAKE(nvrtcGetCUBIN),       SINTER_FAKE(nvrtcGetProgramLogSize),
-      SINTER_FAKE(nvrtcGetProgramLog),
+      SINTER_FAKE_NVRTC(nvrtcVersion),        SINTER_FAKE_NVRTC(nvrtcGetErrorString),
+      SINTER_FAKE_NVRTC(nvrtcCreateProgram),  SINTER_FAKE_NVRTC(nvrtcDestroyProgram),
+      SINTER_FAKE_NVRTC(nvrtcCompileProgram), SINTER_FAKE_NVRTC(nvrtcGetCUBINSize),
+      SINTER_FAKE_NVRTC(nvrtcGetCUBIN),       SINTER_FAKE_NVRTC(nvrtcGetProgramLogSize),
+      SINTER_FAKE_NVRTC(nvrtcGetProgramLog),
   };
   return functions;
 }

@@ -3,6 +3,7 @@
 #include "test/e2e/KeptWeights.h"
 #include "test/support/StepLogits.h"
 #include "test/support/TestCache.h"
+#include "test/support/ValueOf.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -11,11 +12,6 @@
 #include <limits>
 
 namespace sinter::test {
-
-template <typename T> static T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
-}
 
 std::filesystem::path modelsFolder() {
   const char *other = std::getenv("SINTER_MODELS");

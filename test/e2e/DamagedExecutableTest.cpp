@@ -10,6 +10,7 @@
 #include "test/e2e/CompiledModel.h"
 #include "test/e2e/KeptWeights.h"
 #include "test/support/TestCache.h"
+#include "test/support/ValueOf.h"
 #include "gtest/gtest.h"
 #include <random>
 #include <sys/mman.h>
@@ -21,11 +22,6 @@ using namespace sinter;
 using namespace sinter::test;
 
 namespace {
-
-template <typename T> T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
-}
 
 constexpr int64_t kBatch = 2, kLength = 8;
 

@@ -13,17 +13,13 @@
 #include "runtime/Train/GradientTree.h"
 #include "runtime/Train/TrainPrograms.h"
 #include "test/support/TestCache.h"
+#include "test/support/ValueOf.h"
 #include <gtest/gtest.h>
 
 using namespace sinter;
 using namespace sinter::test;
 
 namespace {
-template <typename T> T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
-}
-
 /// The table of kSteppedParameters: ids choose its rows, all of them in order.
 constexpr size_t kTable = 2;
 

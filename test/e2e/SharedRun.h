@@ -7,6 +7,7 @@
 #include "runtime/Collective/ThreadRanks.h"
 #include "runtime/Train/TrainStates.h"
 #include "test/e2e/TrainedModel.h"
+#include "test/support/ValueOf.h"
 #include "gtest/gtest.h"
 #include <atomic>
 #include <map>
@@ -31,11 +32,6 @@ struct Layout {
 
 inline std::string describe(const Layout &layout) {
   return layout.grid + ", zero " + std::to_string(layout.zero) + " " + layout.schedule;
-}
-
-template <typename T> T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
 }
 
 /// A model's training, with dropout, in microbatches of one row.

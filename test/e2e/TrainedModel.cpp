@@ -2,6 +2,7 @@
 #include "frontends/Graph/ModelGraph.h"
 #include "test/e2e/KeptWeights.h"
 #include "test/support/TestCache.h"
+#include "test/support/ValueOf.h"
 #include "gtest/gtest.h"
 #include <array>
 #include <cmath>
@@ -10,11 +11,6 @@
 #include <random>
 
 namespace sinter::test {
-
-template <typename T> static T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
-}
 
 static nlohmann::json readJson(const std::filesystem::path &path) {
   std::ifstream file(path);

@@ -15,8 +15,9 @@ struct BackwardKernels {
   TestKernels keys, queries;
 };
 
-TestKernels compile(const char *templateName, const Trials &trials, bool checked, bool warpgroups,
-                    std::optional<int> fullGrid, const std::optional<std::string> &sharedMemory) {
+TestKernels compileBackward(const char *templateName, const Trials &trials, bool checked,
+                            bool warpgroups, std::optional<int> fullGrid,
+                            const std::optional<std::string> &sharedMemory) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
@@ -30,16 +31,17 @@ TestKernels compile(const char *templateName, const Trials &trials, bool checked
   return std::move(*compiled);
 }
 
-BackwardKernels compile(const Trials &trials, bool checked, bool warpgroups = false,
-                        std::optional<int> fullGrid = std::nullopt,
-                        const std::optional<std::string> &sharedMemory = std::nullopt) {
-  return {
-      compile("attention_backward_keys", trials, checked, warpgroups, fullGrid, sharedMemory),
-      compile("attention_backward_queries", trials, checked, warpgroups, fullGrid, sharedMemory)};
+BackwardKernels compileBackward(const Trials &trials, bool checked, bool warpgroups = false,
+                                std::optional<int> fullGrid = std::nullopt,
+                                const std::optional<std::string> &sharedMemory = std::nullopt) {
+  return {compileBackward("attention_backward_keys", trials, checked, warpgroups, fullGrid,
+                          sharedMemory),
+          compileBackward("attention_backward_queries", trials, checked, warpgroups, fullGrid,
+                          sharedMemory)};
 }
 
 /// Heads that registers hold results of only without matrix instructions.
-Trials makeWideTrials() {
+Trials makeWideBackwardTrials() {
   Trials trials;
   auto add = [&](const std::string &name, const char *element, int headSize, int heads,
                  int keyHeads) -> Options & {
@@ -68,7 +70,7 @@ Trials makeWideTrials() {
 }
 
 /// Weights and their changes are rounded to the elements' type before they meet rows.
-double tolerance(const Options &options) {
+double backwardTolerance(const Options &options) {
   if (options.element == "float")
     return 2e-5;
   return options.element == "__half" ? 4e-3 : 3e-2;
@@ -109,9 +111,9 @@ void expectReference(BackwardKernels &kernels, const std::string &name, const Op
   run(kernels.queries, {&query});
   AttentionGradients expected =
       differentiate(p, attention.query, attention.key, attention.value, gradient.values);
-  EXPECT_LT(distance(query.values, expected.query), tolerance(options));
-  EXPECT_LT(distance(key.values, expected.key), tolerance(options));
-  EXPECT_LT(distance(value.values, expected.value), tolerance(options));
+  EXPECT_LT(distance(query.values, expected.query), backwardTolerance(options));
+  EXPECT_LT(distance(key.values, expected.key), backwardTolerance(options));
+  EXPECT_LT(distance(value.values, expected.value), backwardTolerance(options));
 }
 
 /// One after another, in every order of blocks.
@@ -125,29 +127,30 @@ void expectReferences(BackwardKernels kernels, const Trials &trials) {
 TEST(AttentionBackward, IsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
-  expectReferences(compile(trials, /*checked=*/false), trials);
+  expectReferences(compileBackward(trials, /*checked=*/false), trials);
 }
 
 // Blocks of 32 rows that stay, and of 16 where there is less memory.
 TEST(AttentionBackward, OfWideHeadsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
-  Trials trials = makeWideTrials();
+  Trials trials = makeWideBackwardTrials();
   for (const char *sharedMemory : {"232448", "101376"})
     expectReferences(
-        compile(trials, /*checked=*/true, /*warpgroups=*/false, std::nullopt, sharedMemory),
+        compileBackward(trials, /*checked=*/true, /*warpgroups=*/false, std::nullopt, sharedMemory),
         trials);
 }
 
 TEST(AttentionBackward, OfLargeBlocksIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeLargeAttentionTrials();
-  expectReferences(compile(trials, /*checked=*/false, /*warpgroups=*/false, kLargeGrid), trials);
+  expectReferences(compileBackward(trials, /*checked=*/false, /*warpgroups=*/false, kLargeGrid),
+                   trials);
 }
 
 TEST(AttentionBackward, TouchesOnlyWhatItMay) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = selectForChecking(makeAttentionTrials());
-  BackwardKernels kernels = compile(trials, /*checked=*/true);
+  BackwardKernels kernels = compileBackward(trials, /*checked=*/true);
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }
@@ -156,21 +159,22 @@ TEST(AttentionBackward, ByWarpgroupsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   SINTER_SKIP_WITHOUT_WARPGROUPS();
   Trials trials = makeWarpgroupTrials();
-  expectReferences(compile(trials, /*checked=*/false, /*warpgroups=*/true), trials);
+  expectReferences(compileBackward(trials, /*checked=*/false, /*warpgroups=*/true), trials);
 }
 
 TEST(AttentionBackward, OfTwoWarpgroupsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   SINTER_SKIP_WITHOUT_WARPGROUPS();
   Trials trials = makeLargeWarpgroupTrials();
-  expectReferences(compile(trials, /*checked=*/false, /*warpgroups=*/true, kLargeGrid), trials);
+  expectReferences(compileBackward(trials, /*checked=*/false, /*warpgroups=*/true, kLargeGrid),
+                   trials);
 }
 
 TEST(AttentionBackward, ByWarpgroupsTouchesOnlyWhatItMay) {
   SINTER_SKIP_WITHOUT_KERNELS();
   SINTER_SKIP_WITHOUT_WARPGROUPS();
   Trials trials = makeWarpgroupTrials();
-  BackwardKernels kernels = compile(trials, /*checked=*/true, /*warpgroups=*/true);
+  BackwardKernels kernels = compileBackward(trials, /*checked=*/true, /*warpgroups=*/true);
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }

@@ -10,8 +10,6 @@ using Options = AttentionCase::Options;
 using Trials = std::map<std::string, Options>;
 
 namespace {
-constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
-
 Options decode(const char *element, int batch, int length, int heads, int keyHeads, int headSize,
                int maxSequence) {
   Options options;
@@ -97,7 +95,7 @@ HostTensor makeScratch(const Options &options, size_t &tickets) {
   return scratch;
 }
 
-double tolerance(const Options &options) {
+double decodeTolerance(const Options &options) {
   if (options.element == kF32)
     return 1e-5;
   return options.element == kF16 ? 2e-3 : 1.2e-2;
@@ -128,7 +126,7 @@ void expectReferences(const Trials &trials, bool checked) {
       EXPECT_TRUE(report->clean()) << report->text();
       AttentionResult expected =
           attend(attention.problem, attention.query, attention.key, attention.value);
-      EXPECT_LT(distance(result.values, expected.result), tolerance(options));
+      EXPECT_LT(distance(result.values, expected.result), decodeTolerance(options));
       EXPECT_EQ(std::vector<double>(scratch.values.begin(), scratch.values.begin() + tickets),
                 std::vector<double>(tickets));
       // Whichever block comes last, the parts are combined in their order.

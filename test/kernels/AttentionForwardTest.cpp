@@ -11,7 +11,7 @@ using Trials = std::map<std::string, Options>;
 
 namespace {
 /// Weights are rounded to the elements' type before they meet the values, and results are.
-double tolerance(const Options &options) {
+double forwardTolerance(const Options &options) {
   if (options.element == "float")
     return 1e-5;
   return options.element == "__half" ? 2e-3 : 1.2e-2;
@@ -52,7 +52,7 @@ Trials makeCacheTrials() {
 }
 
 /// Heads that registers hold outputs of only without matrix instructions, also of caches of 8 bits.
-Trials makeWideTrials() {
+Trials makeWideForwardTrials() {
   Trials trials;
   auto add = [&](const std::string &name, const char *element, int headSize, int heads,
                  int keyHeads) -> Options & {
@@ -81,9 +81,9 @@ Trials makeWideTrials() {
 bool hasLogsumexp(const Options &options) { return options.problem.causal; }
 
 /// @param tile queries of a block; 0: by the rule.
-TestKernels compile(const Trials &trials, bool checked, int tile = 0,
-                    std::optional<int> fullGrid = std::nullopt,
-                    const std::optional<std::string> &sharedMemory = std::nullopt) {
+TestKernels compileForward(const Trials &trials, bool checked, int tile = 0,
+                           std::optional<int> fullGrid = std::nullopt,
+                           const std::optional<std::string> &sharedMemory = std::nullopt) {
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials) {
     kernels[name] = AttentionCase(options, 1).getParameters();
@@ -115,7 +115,7 @@ void expectReference(TestKernels &kernels, const std::string &name, const Option
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_TRUE(report->clean()) << report->text();
   AttentionResult expected = attend(p, attention.query, attention.key, attention.value);
-  EXPECT_LT(distance(result.values, expected.result), tolerance(options));
+  EXPECT_LT(distance(result.values, expected.result), forwardTolerance(options));
   if (hasLogsumexp(options))
     EXPECT_LT(distance(logsumexp.values, expected.logsumexp), 4e-6);
 }
@@ -124,7 +124,7 @@ void expectReference(TestKernels &kernels, const std::string &name, const Option
 TEST(AttentionForward, IsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
-  TestKernels kernels = compile(trials, /*checked=*/false);
+  TestKernels kernels = compileForward(trials, /*checked=*/false);
   int count = 0;
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
@@ -132,9 +132,10 @@ TEST(AttentionForward, IsItsDefinition) {
 
 TEST(AttentionForward, OfWideHeadsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
-  Trials trials = makeWideTrials();
+  Trials trials = makeWideForwardTrials();
   for (const char *sharedMemory : {"232448", "101376"}) {
-    TestKernels kernels = compile(trials, /*checked=*/true, /*tile=*/0, std::nullopt, sharedMemory);
+    TestKernels kernels =
+        compileForward(trials, /*checked=*/true, /*tile=*/0, std::nullopt, sharedMemory);
     int count = 0;
     for (const auto &[name, options] : trials)
       expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
@@ -145,7 +146,7 @@ TEST(AttentionForward, OfCachesOf8BitsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeCacheTrials();
   for (bool checked : {false, true}) {
-    TestKernels kernels = compile(trials, checked);
+    TestKernels kernels = compileForward(trials, checked);
     int count = 0;
     for (const auto &[name, options] : trials)
       expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
@@ -155,7 +156,7 @@ TEST(AttentionForward, OfCachesOf8BitsIsItsDefinition) {
 TEST(AttentionForward, OfLargeBlocksIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeLargeAttentionTrials();
-  TestKernels kernels = compile(trials, /*checked=*/false, /*tile=*/0, kLargeGrid);
+  TestKernels kernels = compileForward(trials, /*checked=*/false, /*tile=*/0, kLargeGrid);
   int count = 0;
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
@@ -164,7 +165,7 @@ TEST(AttentionForward, OfLargeBlocksIsItsDefinition) {
 TEST(AttentionForward, TouchesOnlyWhatItMay) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = selectForChecking(makeAttentionTrials());
-  TestKernels kernels = compile(trials, /*checked=*/true);
+  TestKernels kernels = compileForward(trials, /*checked=*/true);
   for (const auto &[name, options] : trials)
     expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }
@@ -174,7 +175,7 @@ TEST(AttentionForward, EveryTileIsItsDefinition) {
   Trials trials = selectForChecking(makeAttentionTrials());
   for (int tile : {64, 128})
     for (bool checked : {false, true}) {
-      TestKernels kernels = compile(trials, checked, tile);
+      TestKernels kernels = compileForward(trials, checked, tile);
       for (const auto &[name, options] : trials)
         expectReference(kernels, name, options, simt::Schedule::Order::Reverse);
     }

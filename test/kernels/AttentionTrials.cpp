@@ -3,8 +3,6 @@
 using namespace sinter;
 using namespace sinter::kernels;
 
-static constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
-
 static AttentionProblem problem(int length, int maxSequence, int heads, int keyHeads,
                                 int headSize) {
   AttentionProblem p;

@@ -8,11 +8,8 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kS8 = "signed char", *kE4M3 = "sinter::E4M3", *kE5M2 = "sinter::E5M2",
-                     *kF32 = "float";
-
-struct Product {
-  std::string element = kS8, rhs = {}, out = kF32; ///< rhs: empty for lhs' type
+struct ByteProduct {
+  std::string element = kByte, rhs = {}, out = kF32; ///< rhs: empty for lhs' type
   int m = 1, n = 1, k = 1;
   bool hasBias = false;
   int padding = 0; ///< elements between the end of a row of lhs or out and the next one
@@ -22,12 +19,12 @@ struct Product {
       false; ///< of gemv_bytes: the second half of the columns multiplies silu of the first
 };
 
-const std::string &rhsType(const Product &p) { return p.rhs.empty() ? p.element : p.rhs; }
-int outputs(const Product &p) { return p.gated ? p.n / 2 : p.n; }
-int lhsStride(const Product &p) { return p.k + p.padding; }
-int outStride(const Product &p) { return outputs(p) + p.padding; }
+const std::string &rhsType(const ByteProduct &p) { return p.rhs.empty() ? p.element : p.rhs; }
+int outputs(const ByteProduct &p) { return p.gated ? p.n / 2 : p.n; }
+int lhsStride(const ByteProduct &p) { return p.k + p.padding; }
+int outStride(const ByteProduct &p) { return outputs(p) + p.padding; }
 
-Parameters getParameters(const Product &p, bool isGemv) {
+Parameters getParameters(const ByteProduct &p, bool isGemv) {
   Parameters result = {{"Element", p.element},
                        {"RhsElement", rhsType(p)},
                        {"tensorScales", p.tensorScales ? "true" : "false"},
@@ -51,7 +48,7 @@ Parameters getParameters(const Product &p, bool isGemv) {
 }
 
 HostTensor makeBytes(const std::string &type, size_t count, std::mt19937 &engine) {
-  if (type != kS8)
+  if (type != kByte)
     return HostTensor::random(type, count, engine, 40);
   HostTensor result(type, count);
   std::uniform_int_distribution<int> any(-128, 127);
@@ -61,14 +58,14 @@ HostTensor makeBytes(const std::string &type, size_t count, std::mt19937 &engine
 }
 
 /// What a product computes, and what it is computed from.
-struct Case {
+struct ByteCase {
   HostTensor lhs, rhs, rowScales, scales, bias, out;
   std::vector<double> expected;
 
-  explicit Case(const Product &p) : Case(p, std::mt19937(5)) {}
+  explicit ByteCase(const ByteProduct &p) : ByteCase(p, std::mt19937(5)) {}
 
 private:
-  Case(const Product &p, std::mt19937 engine)
+  ByteCase(const ByteProduct &p, std::mt19937 engine)
       : lhs(makeBytes(p.element, size_t(lhsStride(p)) * p.m, engine)),
         rhs(makeBytes(rhsType(p), size_t(p.n) * p.k, engine)),
         rowScales(HostTensor::random(kF32, p.tensorScales ? 1 : p.m, engine, 0.01)),
@@ -95,7 +92,7 @@ private:
   }
 };
 
-void run(TestKernels &kernels, const std::string &name, const Product &p, Case &product,
+void run(TestKernels &kernels, const std::string &name, const ByteProduct &p, ByteCase &product,
          simt::Schedule::Order order) {
   std::vector<HostTensor *> tensors = {&product.lhs, &product.rhs, &product.rowScales,
                                        &product.scales};
@@ -107,7 +104,7 @@ void run(TestKernels &kernels, const std::string &name, const Product &p, Case &
   EXPECT_TRUE(report->clean()) << report->text();
 }
 
-void expectReferences(const char *templateName, const std::map<std::string, Product> &products,
+void expectReferences(const char *templateName, const std::map<std::string, ByteProduct> &products,
                       bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   bool isGemv = std::string(templateName) == "gemv_bytes";
@@ -119,13 +116,13 @@ void expectReferences(const char *templateName, const std::map<std::string, Prod
   int count = 0;
   for (const auto &[name, p] : products) {
     SCOPED_TRACE(name);
-    Case product(p);
+    ByteCase product(p);
     run(*compiled, name, p, product, static_cast<simt::Schedule::Order>(count++ % 3));
     EXPECT_LT(distance(product.out.values, product.expected), p.out == kF32 ? 3e-6 : 8e-3);
   }
 }
 
-std::map<std::string, Product> makeGemvs() {
+std::map<std::string, ByteProduct> makeByteGemvs() {
   return {
       {"one", {}},
       {"rows_1", {.m = 1, .n = 70, .k = 1056, .hasBias = true}},
@@ -144,8 +141,8 @@ std::map<std::string, Product> makeGemvs() {
   };
 }
 
-std::map<std::string, Product> makeGemms() {
-  std::map<std::string, Product> result = {
+std::map<std::string, ByteProduct> makeByteGemms() {
+  std::map<std::string, ByteProduct> result = {
       {"one", {}},
       {"aligned", {.m = 72, .n = 136, .k = 96, .hasBias = true}},
       {"partial", {.out = "__half", .m = 20, .n = 71, .k = 112}},
@@ -162,7 +159,7 @@ std::map<std::string, Product> makeGemms() {
        {.element = kE4M3, .rhs = kE5M2, .m = 33, .n = 30, .k = 45, .tensorScales = true}},
   };
   for (int tile : {64, 128}) {
-    Product p = {.m = 150, .n = 136, .k = 96};
+    ByteProduct p = {.m = 150, .n = 136, .k = 96};
     p.tile = tile;
     result["tile_" + std::to_string(tile)] = p;
   }
@@ -170,20 +167,22 @@ std::map<std::string, Product> makeGemms() {
 }
 
 /// Without those that take long to watch.
-std::map<std::string, Product> small(std::map<std::string, Product> products) {
+std::map<std::string, ByteProduct> small(std::map<std::string, ByteProduct> products) {
   std::erase_if(products,
                 [](const auto &each) { return each.second.n > 1000 || each.second.k > 4096; });
   return products;
 }
 } // namespace
 
-TEST(ByteGemv, IsAProductAndItsEpilogue) { expectReferences("gemv_bytes", makeGemvs(), false); }
-TEST(ByteGemv, TouchesOnlyWhatItMay) { expectReferences("gemv_bytes", small(makeGemvs()), true); }
+TEST(ByteGemv, IsAProductAndItsEpilogue) { expectReferences("gemv_bytes", makeByteGemvs(), false); }
+TEST(ByteGemv, TouchesOnlyWhatItMay) {
+  expectReferences("gemv_bytes", small(makeByteGemvs()), true);
+}
 
 // A row's numbers do not depend on which others are computed with it.
 TEST(ByteGemv, HasTheSameBitsForEveryNumberOfRows) {
   SINTER_SKIP_WITHOUT_KERNELS();
-  Product p = {.element = kE4M3, .n = 50, .k = 1120};
+  ByteProduct p = {.element = kE4M3, .n = 50, .k = 1120};
   std::map<std::string, Parameters> kernels;
   for (int m = 1; m <= 8; ++m) {
     p.m = m;
@@ -191,11 +190,11 @@ TEST(ByteGemv, HasTheSameBitsForEveryNumberOfRows) {
   }
   auto compiled = TestKernels::compile(getTemplate("gemv_bytes"), kernels, /*checked=*/false);
   ASSERT_TRUE(compiled) << compiled.error().message();
-  Case all(p);
+  ByteCase all(p);
   run(*compiled, "rows_8", p, all, simt::Schedule::Order::Forward);
   for (int m = 1; m < 8; ++m) {
     SCOPED_TRACE(m);
-    Case part = all;
+    ByteCase part = all;
     p.m = m;
     part.lhs.values.resize(size_t(m) * p.k);
     part.rowScales.values.resize(m);
@@ -206,5 +205,7 @@ TEST(ByteGemv, HasTheSameBitsForEveryNumberOfRows) {
   }
 }
 
-TEST(ByteGemm, IsAProductAndItsEpilogue) { expectReferences("gemm_bytes", makeGemms(), false); }
-TEST(ByteGemm, TouchesOnlyWhatItMay) { expectReferences("gemm_bytes", small(makeGemms()), true); }
+TEST(ByteGemm, IsAProductAndItsEpilogue) { expectReferences("gemm_bytes", makeByteGemms(), false); }
+TEST(ByteGemm, TouchesOnlyWhatItMay) {
+  expectReferences("gemm_bytes", small(makeByteGemms()), true);
+}

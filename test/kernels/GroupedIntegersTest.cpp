@@ -8,9 +8,6 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float",
-                     *kByte = "signed char", *kE4M3 = "sinter::E4M3";
-
 struct GroupedIntegers {
   std::string element = kF32;
   std::vector<int> offsets; ///< of the rows, the last of which is how many there are
@@ -42,12 +39,12 @@ struct GroupedIntegers {
 };
 
 /// What a product computes, and what it is computed from.
-struct Case {
+struct GroupedIntegersCase {
   HostTensor lhs, integers, scales, minima, offsets, out;
   std::vector<double> expected;
 
-  explicit Case(const GroupedIntegers &p)
-      : Case(p, std::mt19937(7), size_t(p.groups()) * p.n * (p.k / p.group)) {}
+  explicit GroupedIntegersCase(const GroupedIntegers &p)
+      : GroupedIntegersCase(p, std::mt19937(7), size_t(p.groups()) * p.n * (p.k / p.group)) {}
 
   void run(TestKernels &kernels, const std::string &name, bool hasMinima,
            simt::Schedule::Order order) {
@@ -61,7 +58,7 @@ struct Case {
   }
 
 private:
-  Case(const GroupedIntegers &p, std::mt19937 engine, size_t scaleCount)
+  GroupedIntegersCase(const GroupedIntegers &p, std::mt19937 engine, size_t scaleCount)
       : lhs(HostTensor::random(p.element, size_t(p.rows()) * p.k, engine)),
         integers(makeIntegers(size_t(p.groups()) * p.n * p.k, p.bits, engine, p.rhsElement)),
         scales(HostTensor::random(p.scaleElement, scaleCount, engine,
@@ -91,7 +88,7 @@ private:
 
 void expectProduct(TestKernels &kernels, const std::string &name, const GroupedIntegers &p,
                    simt::Schedule::Order order) {
-  Case product(p);
+  GroupedIntegersCase product(p);
   product.run(kernels, name, p.hasMinima, order);
   // Few rows multiply exact integers; tiles are of weights that are rounded to elements.
   bool exact = p.out == kF32 && (p.element == kF32 || !p.tile);
@@ -172,7 +169,7 @@ TEST(GroupedIntegers, GiveARowTheSameBitsBesideAnyOthers) {
     auto compiled = TestKernels::compile(getTemplate(name), {{name, p.getParameters()}},
                                          /*checked=*/false);
     ASSERT_TRUE(compiled) << compiled.error().message();
-    Case product(p);
+    GroupedIntegersCase product(p);
     for (HostTensor *tensor : {&product.integers, &product.scales, &product.minima})
       std::copy_n(tensor->values.begin(), tensor->values.size() / 2,
                   tensor->values.begin() + tensor->values.size() / 2);

@@ -7,11 +7,9 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
-
 using Order = simt::Schedule::Order;
 
-struct Product {
+struct GroupedSizes {
   std::string element = kF32;
   std::vector<int> offsets; ///< of the rows, the last of which is how many there are
   int n = 1, k = 1;         ///< of grouped_outer n is rhs' columns and k those of lhs
@@ -27,7 +25,7 @@ struct Product {
 };
 
 /// One that grouped_gemv or grouped_gemm computes.
-struct GroupedProduct : Product {
+struct GroupedProduct : GroupedSizes {
   Parameters getParameters() const {
     Parameters result = {{"Element", element},          {"Out", out},
                          {"m", std::to_string(rows())}, {"n", std::to_string(n)},
@@ -41,7 +39,7 @@ struct GroupedProduct : Product {
 };
 
 /// One that grouped_outer computes.
-struct OuterProduct : Product {
+struct OuterProduct : GroupedSizes {
   Parameters getParameters() const {
     return {{"Element", element},          {"Out", out},
             {"m", std::to_string(k)},      {"n", std::to_string(n)},
@@ -51,7 +49,7 @@ struct OuterProduct : Product {
 };
 
 /// Runs a kernel and compares: in f32 within the rounding of sums.
-void expectResult(TestKernels &kernels, const std::string &name, const Product &p, Order order,
+void expectResult(TestKernels &kernels, const std::string &name, const GroupedSizes &p, Order order,
                   HostTensor &lhs, HostTensor &rhs, const std::vector<double> &expected) {
   HostTensor offsets = HostTensor::of("int", p.offsets);
   HostTensor out = HostTensor::unwritten(p.out, expected.size());
@@ -107,7 +105,7 @@ std::vector<int> makeSparse(int groups) {
   return offsets;
 }
 
-std::map<std::string, GroupedProduct> makeFewRows() {
+std::map<std::string, GroupedProduct> makeFewGroupedRows() {
   return {{"one", {{kF32, {0, 1}, 1, 1}}},
           {"bf16", {{kBf16, {0, 0, 1, 1, 6, 15}, 70, 264}}},
           {"bf16_sparse", {{kBf16, makeSparse(70), 33, 64, true, 0, kBf16}}},
@@ -117,7 +115,7 @@ std::map<std::string, GroupedProduct> makeFewRows() {
           {"beyond", {{kF32, {-5, 900, 900, 1012}, 16, 32, true, 0, kF32, true}}}};
 }
 
-std::map<std::string, GroupedProduct> makeManyRows() {
+std::map<std::string, GroupedProduct> makeManyGroupedRows() {
   return {{"bf16", {{kBf16, {0, 0, 70, 70, 75, 203}, 136, 104, true, 64}}},
           {"bf16_plain_rhs", {{kBf16, {0, 2, 70}, 72, 40, false, 64, kBf16}}},
           {"bf16_large", {{kBf16, {0, 130, 300}, 136, 40, true, 128}}},
@@ -139,11 +137,11 @@ std::map<std::string, OuterProduct> makeOuters() {
 } // namespace
 
 TEST(Grouped, MultipliesFewRows) {
-  forEachKernel("grouped_gemv", makeFewRows(), /*checked=*/false, expectProduct);
+  forEachKernel("grouped_gemv", makeFewGroupedRows(), /*checked=*/false, expectProduct);
 }
 
 TEST(Grouped, MultipliesManyRows) {
-  forEachKernel("grouped_gemm", makeManyRows(), /*checked=*/false, expectProduct);
+  forEachKernel("grouped_gemm", makeManyGroupedRows(), /*checked=*/false, expectProduct);
 }
 
 TEST(Grouped, MultipliesRowsByRows) {
@@ -151,8 +149,8 @@ TEST(Grouped, MultipliesRowsByRows) {
 }
 
 TEST(Grouped, TouchesOnlyWhatItMay) {
-  forEachKernel("grouped_gemv", makeFewRows(), /*checked=*/true, expectProduct);
-  forEachKernel("grouped_gemm", makeManyRows(), /*checked=*/true, expectProduct);
+  forEachKernel("grouped_gemv", makeFewGroupedRows(), /*checked=*/true, expectProduct);
+  forEachKernel("grouped_gemm", makeManyGroupedRows(), /*checked=*/true, expectProduct);
   forEachKernel("grouped_outer", makeOuters(), /*checked=*/true, expectOuter);
 }
 

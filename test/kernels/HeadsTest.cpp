@@ -8,8 +8,6 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
-
 struct Part {
   std::string type;
   int heads;

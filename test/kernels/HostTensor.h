@@ -14,6 +14,11 @@
 
 namespace sinter::kernels {
 
+/// Element types, as kernels call them.
+inline constexpr const char *kF32 = "float", *kBf16 = "__nv_bfloat16", *kF16 = "__half",
+                            *kByte = "signed char", *kE4M3 = "sinter::E4M3",
+                            *kE5M2 = "sinter::E5M2";
+
 /// Numbers that are exactly those of an element type; "float", "double", "int", "signed char",
 /// "sinter::E4M3", "sinter::E5M2", "__nv_bfloat16" or "__half", as kernels call it.
 struct HostTensor {

@@ -9,10 +9,7 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float",
-                     *kByte = "signed char", *kE4M3 = "sinter::E4M3";
-
-struct Product {
+struct IntegerProduct {
   std::string element = kF32, out = kF32;
   int m = 1, n = 1, k = 1, bits = 8, group = 1;
   std::string rhsElement = kByte, scaleElement = kF32;
@@ -29,11 +26,11 @@ struct Product {
 /// Shared memory as a target gives it where a block is alone on a processor.
 constexpr int kRoomy = 116000;
 
-int outputs(const Product &p) { return p.gated ? p.n / 2 : p.n; }
-int lhsStride(const Product &p) { return p.k + p.padding; }
-int outStride(const Product &p) { return outputs(p) + p.padding; }
+int outputs(const IntegerProduct &p) { return p.gated ? p.n / 2 : p.n; }
+int lhsStride(const IntegerProduct &p) { return p.k + p.padding; }
+int outStride(const IntegerProduct &p) { return outputs(p) + p.padding; }
 
-Parameters getParameters(const Product &p, bool isGemv) {
+Parameters getParameters(const IntegerProduct &p, bool isGemv) {
   Parameters result = {{"Element", p.element},
                        {"Out", p.out},
                        {"m", std::to_string(p.m)},
@@ -66,14 +63,15 @@ Parameters getParameters(const Product &p, bool isGemv) {
 }
 
 /// What a product computes, and what it is computed from.
-struct Case {
+struct IntegerCase {
   HostTensor lhs, integers, scales, minima, bias, normWeight, out;
   std::vector<double> expected;
 
-  explicit Case(const Product &p) : Case(p, std::mt19937(5), size_t(p.n) * (p.k / p.group)) {}
+  explicit IntegerCase(const IntegerProduct &p)
+      : IntegerCase(p, std::mt19937(5), size_t(p.n) * (p.k / p.group)) {}
 
 private:
-  Case(const Product &p, std::mt19937 engine, size_t groups)
+  IntegerCase(const IntegerProduct &p, std::mt19937 engine, size_t groups)
       : lhs(HostTensor::random(p.normalizes ? kF32 : p.element, size_t(lhsStride(p)) * p.m,
                                engine)),
         integers(makeIntegers(size_t(p.n) * p.k, p.bits, engine, p.rhsElement)),
@@ -115,8 +113,8 @@ private:
   }
 };
 
-void run(TestKernels &kernels, const std::string &name, const Product &p, Case &product,
-         simt::Schedule::Order order) {
+void run(TestKernels &kernels, const std::string &name, const IntegerProduct &p,
+         IntegerCase &product, simt::Schedule::Order order) {
   std::vector<HostTensor *> tensors = {&product.lhs, &product.integers, &product.scales};
   if (p.hasMinima)
     tensors.push_back(&product.minima);
@@ -130,8 +128,8 @@ void run(TestKernels &kernels, const std::string &name, const Product &p, Case &
   EXPECT_TRUE(report->clean()) << report->text();
 }
 
-void expectReferences(const char *templateName, const std::map<std::string, Product> &products,
-                      bool checked) {
+void expectReferences(const char *templateName,
+                      const std::map<std::string, IntegerProduct> &products, bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   bool isGemv = std::string(templateName) == "gemv_integers";
   std::map<std::string, Parameters> kernels;
@@ -142,7 +140,7 @@ void expectReferences(const char *templateName, const std::map<std::string, Prod
   int count = 0;
   for (const auto &[name, p] : products) {
     SCOPED_TRACE(name);
-    Case product(p);
+    IntegerCase product(p);
     run(*compiled, name, p, product, static_cast<simt::Schedule::Order>(count++ % 3));
     // Few rows multiply exact integers; tiles are of weights that are rounded to elements.
     bool exact = p.element == kF32 || isGemv;
@@ -154,7 +152,7 @@ void expectReferences(const char *templateName, const std::map<std::string, Prod
 }
 
 /// The product by integers of either width, with and without minima, with scales of either type.
-void addScalesOf16Bits(std::map<std::string, Product> &products, Product p) {
+void addScalesOf16Bits(std::map<std::string, IntegerProduct> &products, IntegerProduct p) {
   for (int bits : {4, 8})
     for (bool hasMinima : {false, true})
       for (const char *scales : {kF16, kBf16}) {
@@ -166,8 +164,8 @@ void addScalesOf16Bits(std::map<std::string, Product> &products, Product p) {
       }
 }
 
-std::map<std::string, Product> makeGemvs() {
-  std::map<std::string, Product> result = {
+std::map<std::string, IntegerProduct> makeIntegerGemvs() {
+  std::map<std::string, IntegerProduct> result = {
       {"one", {}},
       {"one_int4", {.bits = 4}},
       {"bytes", {.element = kBf16, .m = 1, .n = 70, .k = 1056, .group = 32}},
@@ -230,8 +228,8 @@ std::map<std::string, Product> makeGemvs() {
 }
 
 /// Those of integers in groups of whole segments, and what only the version of fixed point does.
-std::map<std::string, Product> makeFixedPoint() {
-  std::map<std::string, Product> result = makeGemvs();
+std::map<std::string, IntegerProduct> makeFixedPoint() {
+  std::map<std::string, IntegerProduct> result = makeIntegerGemvs();
   std::erase_if(result, [](const auto &each) {
     return each.second.group % 32 != 0 || each.second.rhsElement != kByte;
   });
@@ -264,8 +262,8 @@ std::map<std::string, Product> makeFixedPoint() {
   return result;
 }
 
-std::map<std::string, Product> makeGemms() {
-  std::map<std::string, Product> result = {
+std::map<std::string, IntegerProduct> makeIntegerGemms() {
+  std::map<std::string, IntegerProduct> result = {
       {"bytes", {.element = kBf16, .m = 72, .n = 136, .k = 96, .group = 32, .hasBias = true}},
       {"bytes_of_channels",
        {.element = kF16, .out = kF16, .m = 20, .n = 70, .k = 112, .group = 112}},
@@ -288,7 +286,7 @@ std::map<std::string, Product> makeGemms() {
       {"large", {.element = kBf16, .m = 128 * 10 + 3, .n = 128 * 14 + 8, .k = 64, .group = 32}},
   };
   for (int tile : {64, 128}) {
-    Product p = {.element = kBf16, .m = 150, .n = 136, .k = 96, .bits = 4, .group = 32};
+    IntegerProduct p = {.element = kBf16, .m = 150, .n = 136, .k = 96, .bits = 4, .group = 32};
     p.tile = tile;
     result["nibbles_tile_" + std::to_string(tile)] = p;
     p.bits = 8;
@@ -301,15 +299,15 @@ std::map<std::string, Product> makeGemms() {
 }
 } // namespace
 
-static void expectCleanGemvs(std::map<std::string, Product> products) {
+static void expectCleanGemvs(std::map<std::string, IntegerProduct> products) {
   std::erase_if(products, [](const auto &each) { return each.second.n > 1000; });
   expectReferences("gemv_integers", products, true);
 }
 
 TEST(IntegerGemv, IsAProductAndItsEpilogue) {
-  expectReferences("gemv_integers", makeGemvs(), false);
+  expectReferences("gemv_integers", makeIntegerGemvs(), false);
 }
-TEST(IntegerGemv, TouchesOnlyWhatItMay) { expectCleanGemvs(makeGemvs()); }
+TEST(IntegerGemv, TouchesOnlyWhatItMay) { expectCleanGemvs(makeIntegerGemvs()); }
 
 TEST(FixedPointGemv, IsAProductAndItsEpilogue) {
   expectReferences("gemv_integers", makeFixedPoint(), false);
@@ -320,10 +318,10 @@ TEST(FixedPointGemv, TouchesOnlyWhatItMay) { expectCleanGemvs(makeFixedPoint());
 static void expectSameBitsForEveryNumberOfRows(int sharedBytes) {
   SINTER_SKIP_WITHOUT_KERNELS();
   for (int bits : {4, 8}) {
-    Product p = {.element = kBf16, .n = 100, .k = 1120, .bits = bits, .group = 32};
+    IntegerProduct p = {.element = kBf16, .n = 100, .k = 1120, .bits = bits, .group = 32};
     p.sharedBytes = sharedBytes;
     p.hasMinima = bits == 4;
-    std::map<std::string, Product> products;
+    std::map<std::string, IntegerProduct> products;
     std::map<std::string, Parameters> kernels;
     for (int m = 1; m <= 8; ++m) {
       std::string name = "rows_" + std::to_string(m);
@@ -333,11 +331,11 @@ static void expectSameBitsForEveryNumberOfRows(int sharedBytes) {
     }
     auto compiled = TestKernels::compile(getTemplate("gemv_integers"), kernels, /*checked=*/false);
     ASSERT_TRUE(compiled) << compiled.error().message();
-    Case all(p);
+    IntegerCase all(p);
     run(*compiled, "rows_8", p, all, simt::Schedule::Order::Forward);
     for (const auto &[name, few] : products) {
       SCOPED_TRACE(name);
-      Case part = all;
+      IntegerCase part = all;
       part.lhs.values.resize(size_t(few.m) * few.k);
       part.out = HostTensor(kF32, size_t(few.m) * few.n);
       run(*compiled, name, few, part, simt::Schedule::Order::Forward);
@@ -357,12 +355,12 @@ TEST(FixedPointGemv, HasTheSameBitsForEveryNumberOfRows) {
 // An outlier makes the numbers of its own segment coarser, and what is not finite its own row.
 TEST(FixedPointGemv, KeepsSegmentsApart) {
   SINTER_SKIP_WITHOUT_KERNELS();
-  Product p = {.m = 3, .n = 20, .k = 128, .group = 32, .sharedBytes = kRoomy};
+  IntegerProduct p = {.m = 3, .n = 20, .k = 128, .group = 32, .sharedBytes = kRoomy};
   auto compiled = TestKernels::compile(getTemplate("gemv_integers"),
                                        {{"product", getParameters(p, /*isGemv=*/true)}},
                                        /*checked=*/false);
   ASSERT_TRUE(compiled) << compiled.error().message();
-  Case product(p);
+  IntegerCase product(p);
   product.integers.values.assign(product.integers.values.size(), 0);
   for (int column = 0; column < p.n; ++column)
     product.integers.values[column * p.k + 70] = 100;
@@ -379,11 +377,11 @@ TEST(FixedPointGemv, KeepsSegmentsApart) {
 }
 
 TEST(IntegerGemm, IsAProductAndItsEpilogue) {
-  expectReferences("gemm_integers", makeGemms(), false);
+  expectReferences("gemm_integers", makeIntegerGemms(), false);
 }
 
 TEST(IntegerGemm, TouchesOnlyWhatItMay) {
-  auto products = makeGemms();
+  auto products = makeIntegerGemms();
   products.erase("large");
   expectReferences("gemm_integers", products, true);
 }
@@ -393,7 +391,7 @@ TEST(IntegerProducts, HaveTheSameBitsWithScalesOfF32) {
   SINTER_SKIP_WITHOUT_KERNELS();
   for (const char *name : {"gemv_integers", "gemm_integers"}) {
     bool isGemv = std::string(name) == "gemv_integers";
-    std::map<std::string, Product> products;
+    std::map<std::string, IntegerProduct> products;
     addScalesOf16Bits(products,
                       {.element = kBf16, .m = isGemv ? 3 : 20, .n = 40, .k = 96, .group = 32});
     std::map<std::string, Parameters> kernels;
@@ -406,7 +404,7 @@ TEST(IntegerProducts, HaveTheSameBitsWithScalesOfF32) {
     ASSERT_TRUE(compiled) << compiled.error().message();
     for (const auto &[of, product] : products) {
       SCOPED_TRACE(of);
-      Case narrow(product), wide = narrow;
+      IntegerCase narrow(product), wide = narrow;
       wide.scales.type = kF32;
       run(*compiled, of, product, narrow, simt::Schedule::Order::Forward);
       run(*compiled, of + "_widened", product, wide, simt::Schedule::Order::Forward);

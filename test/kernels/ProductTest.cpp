@@ -6,8 +6,6 @@ using namespace sinter;
 using namespace sinter::kernels;
 
 namespace {
-constexpr const char *kBf16 = "__nv_bfloat16", *kF16 = "__half", *kF32 = "float";
-
 struct Product {
   std::string element = kF32, out = kF32;
   int m = 1, n = 1, k = 1;

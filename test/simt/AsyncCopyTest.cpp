@@ -7,7 +7,7 @@ using namespace sinter::simt;
 
 namespace {
 
-constexpr auto source = R"(
+constexpr auto asyncCopySource = R"(
 using namespace sinter::simt;
 
 // Every thread copies 4 floats into a tile, waits or not, meets the others or not, and reads what
@@ -80,8 +80,8 @@ extern "C" __global__ void source_misaligned(const float *in, float *out) { shif
 extern "C" __global__ void source_past_end(const float *in, float *out) { shifted<512>(in, out); }
 )";
 
-const TestKernels &kernels() {
-  static TestKernels compiled("copies.cu", source);
+const TestKernels &asyncCopyKernels() {
+  static TestKernels compiled("copies.cu", asyncCopySource);
   return compiled;
 }
 
@@ -95,7 +95,7 @@ protected:
     out = memory.array<float>(64);
   }
   Report run(const char *kernel, unsigned block, Schedule schedule = {}) {
-    return kernels().run(
+    return asyncCopyKernels().run(
         kernel, {.block = block, .sharedBytes = 2 * 64 * sizeof(float), .schedule = schedule},
         {in, out});
   }
@@ -146,7 +146,8 @@ TEST_F(AsyncCopyTest, FindsAStageThatIsOverwrittenTooEarly) {
 TEST_F(AsyncCopyTest, WhatDoesNotComeFromTheSourceIsZero) {
   std::vector<int> values = {1, 2, 3, 4};
   int *result = memory.array<int>(10);
-  Report report = kernels().run("zero_fill", {.block = 32}, {memory.copyOf(values), result});
+  Report report =
+      asyncCopyKernels().run("zero_fill", {.block = 32}, {memory.copyOf(values), result});
   EXPECT_TRUE(report.clean()) << report;
   EXPECT_EQ(memory.values(result, 10), (std::vector<int>{1, 2, 0, 0, 0, 0, 0, 0, 3, 4}));
 }

@@ -7,7 +7,7 @@ using namespace sinter::simt;
 
 namespace {
 
-constexpr auto source = R"(
+constexpr auto intrinsicsSource = R"(
 // Every kind of atomic operation on a word of its own, by 96 threads with values 1 to 96.
 extern "C" __global__ void atomics(unsigned *x) {
   unsigned value = threadIdx.x + 1;
@@ -76,8 +76,8 @@ extern "C" __global__ void poll(int *out) {
 }
 )";
 
-const TestKernels &kernels() {
-  static TestKernels compiled("intrinsics.cu", source);
+const TestKernels &intrinsicsKernels() {
+  static TestKernels compiled("intrinsics.cu", intrinsicsSource);
   return compiled;
 }
 
@@ -87,7 +87,7 @@ TEST_F(IntrinsicsTest, AtomicOperations) {
   for (Schedule schedule : schedules()) {
     std::vector<unsigned> start = {0, 5000, 0, 200, ~0u, 0, 0, 0, 0, 7, 0, 0, unsigned(-500)};
     unsigned *x = memory.copyOf(start);
-    Report report = kernels().run("atomics", {.block = 96, .schedule = schedule}, {x});
+    Report report = intrinsicsKernels().run("atomics", {.block = 96, .schedule = schedule}, {x});
     EXPECT_TRUE(report.clean()) << report;
     auto got = memory.values(x, start.size());
     EXPECT_EQ(got[0], 96u * 97 / 2);
@@ -109,7 +109,8 @@ TEST_F(IntrinsicsTest, AtomicOperations) {
 TEST_F(IntrinsicsTest, Words) {
   unsigned x = 0x01234567, y = 0x89abcdef;
   unsigned *out = memory.array<unsigned>(15);
-  Report report = kernels().run("words", {.block = 1}, {memory.copyOf(std::vector{x, y}), out});
+  Report report =
+      intrinsicsKernels().run("words", {.block = 1}, {memory.copyOf(std::vector{x, y}), out});
   EXPECT_TRUE(report.clean()) << report;
   std::vector<unsigned> expected = {
       12,
@@ -133,7 +134,8 @@ TEST_F(IntrinsicsTest, Words) {
 TEST_F(IntrinsicsTest, Floats) {
   float x = 1 + 0x1p-12f, y = -1.5f;
   float *out = memory.array<float>(8);
-  Report report = kernels().run("floats", {.block = 1}, {memory.copyOf(std::vector{x, y}), out});
+  Report report =
+      intrinsicsKernels().run("floats", {.block = 1}, {memory.copyOf(std::vector{x, y}), out});
   EXPECT_TRUE(report.clean()) << report;
   auto got = memory.values(out, 8);
   EXPECT_NEAR(got[0], 1 / std::sqrt(x), 1e-7);
@@ -147,14 +149,14 @@ TEST_F(IntrinsicsTest, Floats) {
 }
 
 TEST_F(IntrinsicsTest, AThreadThatSleepsLetsOthersGoOn) {
-  static TestKernels fast("intrinsics.cu", source, false);
+  static TestKernels fast("intrinsics.cu", intrinsicsSource, false);
   for (Schedule schedule : schedules()) {
     int *out = memory.array<int>(1);
     EXPECT_TRUE(fast.run("poll", {.block = 64, .schedule = schedule}, {out}).clean());
     EXPECT_EQ(memory.values(out, 1)[0], 42);
   }
   int *out = memory.array<int>(1);
-  EXPECT_TRUE(kernels().run("poll", {.block = 64}, {out}).has(Defect::Race));
+  EXPECT_TRUE(intrinsicsKernels().run("poll", {.block = 64}, {out}).has(Defect::Race));
 }
 
 } // namespace

@@ -8,7 +8,7 @@ using namespace sinter::simt;
 
 namespace {
 
-constexpr auto source = R"(
+constexpr auto memorySource = R"(
 template <bool sync> __device__ void neighbour(int *out) {
   __shared__ int box[128];
   box[threadIdx.x] = threadIdx.x;
@@ -115,8 +115,8 @@ extern "C" __global__ void update_in_place(float *x) {
 }
 )";
 
-const TestKernels &kernels() {
-  static TestKernels compiled("memory.cu", source);
+const TestKernels &memoryKernels() {
+  static TestKernels compiled("memory.cu", memorySource);
   return compiled;
 }
 
@@ -126,7 +126,7 @@ protected:
   void expectClean(const char *kernel, Launch shape, std::initializer_list<void *> pointers) {
     for (Schedule schedule : schedules()) {
       shape.schedule = schedule;
-      Report report = kernels().run(kernel, shape, pointers);
+      Report report = memoryKernels().run(kernel, shape, pointers);
       EXPECT_TRUE(report.clean()) << report;
     }
   }
@@ -135,7 +135,7 @@ protected:
                    Defect defect, std::initializer_list<const char *> texts) {
     for (Schedule schedule : schedules()) {
       shape.schedule = schedule;
-      EXPECT_TRUE(finds(kernels().run(kernel, shape, pointers), defect, texts));
+      EXPECT_TRUE(finds(memoryKernels().run(kernel, shape, pointers), defect, texts));
     }
   }
 };
@@ -163,24 +163,25 @@ TEST_F(MemoryTest, FindsSharedMemoryThatNobodyWrote) {
 
 TEST_F(MemoryTest, SharedMemoryIsPoisonedForEveryBlock) {
   float *out = memory.array<float>(64);
-  kernels().run("initialised", {.block = 64}, {out});
-  kernels().run("uninitialised", {.block = 64}, {out});
+  memoryKernels().run("initialised", {.block = 64}, {out});
+  memoryKernels().run("uninitialised", {.block = 64}, {out});
   EXPECT_TRUE(std::isnan(memory.values(out, 64)[43]));
 }
 
 TEST_F(MemoryTest, FindsGlobalMemoryThatNobodyWrote) {
   float *fresh = memory.array<float>(32);
-  EXPECT_TRUE(finds(kernels().run("accumulate", {.block = 32}, {fresh}), Defect::Uninitialised,
+  EXPECT_TRUE(finds(memoryKernels().run("accumulate", {.block = 32}, {fresh}),
+                    Defect::Uninitialised,
                     {"byte 0 of an allocation of 128 bytes", "(accumulate)"}));
   std::vector<float> zeros(32);
   expectClean("accumulate", {.block = 32}, {memory.copyOf(zeros)});
 }
 
 TEST_F(MemoryTest, WhatAFastKernelMayHaveWrittenCountsAsInitialised) {
-  static TestKernels fast("memory.cu", source, false);
+  static TestKernels fast("memory.cu", memorySource, false);
   float *fresh = memory.array<float>(64);
   EXPECT_TRUE(fast.run("initialised", {.block = 64}, {fresh}).clean());
-  EXPECT_TRUE(kernels().run("accumulate", {.block = 64}, {fresh}).clean());
+  EXPECT_TRUE(memoryKernels().run("accumulate", {.block = 64}, {fresh}).clean());
   EXPECT_EQ(memory.values(fresh, 64), std::vector<float>(64, 2.0f));
 }
 
@@ -200,7 +201,7 @@ TEST_F(MemoryTest, FindsAccessesToMemoryThatWasReleased) {
   std::vector<float> values(100, 1.0f);
   float *in = memory.copyOf(values), *out = memory.array<float>(100);
   memory.release(in);
-  EXPECT_TRUE(finds(kernels().run("in_bounds", {.block = 32}, {in, out}), Defect::OutOfBounds,
+  EXPECT_TRUE(finds(memoryKernels().run("in_bounds", {.block = 32}, {in, out}), Defect::OutOfBounds,
                     {"thread 0 reads", "memory.cu:41"}));
 }
 
@@ -222,7 +223,7 @@ TEST_F(MemoryTest, FindsMisalignedVectors) {
 }
 
 TEST_F(MemoryTest, AFastKernelThatCrashesIsNamed) {
-  static TestKernels fast("memory.cu", source, false);
+  static TestKernels fast("memory.cu", memorySource, false);
   float *out = memory.array<float>(1);
   EXPECT_DEATH(fast.run("aligned_vector", {.block = 1}, {nullptr, out}),
                "aligned_vector: block 0, thread 0 touched memory that is not there .address 0x10");
@@ -242,7 +243,8 @@ TEST_F(MemoryTest, TheLastBlockMayReadWhatTheOthersPublished) {
 TEST_F(MemoryTest, FindsALastBlockThatDoesNotWaitForTheTicket) {
   float *part = memory.array<float>(5 * 64), *out = memory.array<float>(64);
   unsigned *ticket = memory.copyOf(std::vector<unsigned>{0});
-  Report report = kernels().run("last_no_sync", {.grid = 5, .block = 64}, {part, ticket, out});
+  Report report =
+      memoryKernels().run("last_no_sync", {.grid = 5, .block = 64}, {part, ticket, out});
   EXPECT_TRUE(finds(report, Defect::Race, {"static shared byte", "memory.cu:71"}));
 }
 
@@ -275,7 +277,7 @@ TEST_F(MemoryTest, TellsWhatALaunchTouches) {
   float *in = memory.copyOf(std::vector<float>(100)), *out = memory.array<float>(100);
   auto touched = [&](const char *kernel, unsigned block, std::initializer_list<void *> pointers) {
     std::vector<std::tuple<const void *, size_t, bool>> ranges;
-    for (const Touched &range : kernels().run(kernel, {.block = block}, pointers).touched)
+    for (const Touched &range : memoryKernels().run(kernel, {.block = block}, pointers).touched)
       ranges.push_back({range.begin, range.bytes, range.writes});
     return ranges;
   };

@@ -13,7 +13,7 @@ using namespace sinter::simt;
 namespace {
 
 // The fragments are filled element by element from the PTX ISA's tables, independently of ldmatrix.
-constexpr auto source = R"(
+constexpr auto tensorSource = R"(
 // As many elements as a register has, one after the other from the lowest bits on.
 template <class T> __device__ unsigned pack(const T *first, int stride) {
   T elements[4 / sizeof(T)];
@@ -104,8 +104,8 @@ extern "C" __global__ void half_a_warp(float *out) {
 }
 )";
 
-const TestKernels &kernels() {
-  static TestKernels compiled("tensor.cu", source);
+const TestKernels &tensorKernels() {
+  static TestKernels compiled("tensor.cu", tensorSource);
   return compiled;
 }
 
@@ -142,8 +142,8 @@ protected:
       return memory.copyOf(result);
     };
     Sum *device = memory.copyOf(d);
-    Report report =
-        kernels().run(kernel, {.block = 32}, {narrowed(a, narrowA), narrowed(b, narrowB), device});
+    Report report = tensorKernels().run(kernel, {.block = 32},
+                                        {narrowed(a, narrowA), narrowed(b, narrowB), device});
     EXPECT_TRUE(report.clean()) << report;
     EXPECT_EQ(memory.values(device, d.size()), expected);
   }
@@ -166,7 +166,7 @@ TEST_F(TensorTest, LdmatrixDealsRowsAndColumns) {
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = uint16_t(i * 7 + 1);
   unsigned *out = memory.array<unsigned>(32 * 14);
-  Report report = kernels().run("loads", {.block = 32}, {memory.copyOf(in), out});
+  Report report = tensorKernels().run("loads", {.block = 32}, {memory.copyOf(in), out});
   EXPECT_TRUE(report.clean()) << report;
   auto got = memory.values(out, 32 * 14);
   // PTX ISA, "ldmatrix": thread t has elements (t / 4, 2 (t % 4)) and the next of its row.
@@ -191,17 +191,18 @@ TEST_F(TensorTest, LdmatrixDealsRowsAndColumns) {
 
 TEST_F(TensorTest, FindsDefectsOfLdmatrix) {
   unsigned *out = memory.array<unsigned>(32);
-  EXPECT_TRUE(kernels().run("load_right", {.block = 32}, {out}).clean());
-  EXPECT_TRUE(finds(kernels().run("load_misaligned", {.block = 32}, {out}), Defect::Misaligned,
-                    {"16 bytes", "tensor.cu:77 (load_row<4, true>)"}));
+  EXPECT_TRUE(tensorKernels().run("load_right", {.block = 32}, {out}).clean());
+  EXPECT_TRUE(finds(tensorKernels().run("load_misaligned", {.block = 32}, {out}),
+                    Defect::Misaligned, {"16 bytes", "tensor.cu:77 (load_row<4, true>)"}));
   for (Schedule schedule : schedules())
-    EXPECT_TRUE(finds(kernels().run("load_racing", {.block = 32, .schedule = schedule}, {out}),
-                      Defect::Race, {"static shared byte", "tensor.cu:77"}));
+    EXPECT_TRUE(
+        finds(tensorKernels().run("load_racing", {.block = 32, .schedule = schedule}, {out}),
+              Defect::Race, {"static shared byte", "tensor.cu:77"}));
 }
 
 TEST_F(TensorTest, FindsAProductThatLacksLanes) {
   float *out = memory.array<float>(16);
-  EXPECT_TRUE(finds(kernels().run("half_a_warp", {.block = 16}, {out}), Defect::Divergence,
+  EXPECT_TRUE(finds(tensorKernels().run("half_a_warp", {.block = 16}, {out}), Defect::Divergence,
                     {"all 32 lanes", "half_a_warp"}));
 }
 

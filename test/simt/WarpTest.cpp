@@ -8,7 +8,7 @@ using namespace sinter::simt;
 
 namespace {
 
-constexpr auto source = R"(
+constexpr auto warpSource = R"(
 extern "C" __global__ void shuffles(int *out) {
   int lane = threadIdx.x;
   out[lane] = __shfl_sync(0xffffffffu, lane, 5);
@@ -114,8 +114,8 @@ extern "C" __global__ void deadlock(int *out) {
 }
 )";
 
-const TestKernels &kernels() {
-  static TestKernels compiled("warp.cu", source);
+const TestKernels &warpKernels() {
+  static TestKernels compiled("warp.cu", warpSource);
   return compiled;
 }
 
@@ -124,7 +124,7 @@ class WarpTest : public KernelTest {};
 TEST_F(WarpTest, ShufflesFollowTheirSegments) {
   for (Schedule schedule : schedules()) {
     int *out = memory.array<int>(160);
-    Report report = kernels().run("shuffles", {.block = 32, .schedule = schedule}, {out});
+    Report report = warpKernels().run("shuffles", {.block = 32, .schedule = schedule}, {out});
     EXPECT_TRUE(report.clean()) << report;
     auto values = memory.values(out, 160);
     for (int lane = 0; lane < 32; ++lane) {
@@ -140,7 +140,7 @@ TEST_F(WarpTest, ShufflesFollowTheirSegments) {
 TEST_F(WarpTest, HalvesOfAWarpMeetByThemselves) {
   for (Schedule schedule : schedules()) {
     int *out = memory.array<int>(64);
-    Report report = kernels().run("halves", {.block = 64, .schedule = schedule}, {out});
+    Report report = warpKernels().run("halves", {.block = 64, .schedule = schedule}, {out});
     EXPECT_TRUE(report.clean()) << report;
     auto values = memory.values(out, 64);
     for (int i = 0; i < 64; ++i)
@@ -150,7 +150,7 @@ TEST_F(WarpTest, HalvesOfAWarpMeetByThemselves) {
 
 TEST_F(WarpTest, VotesCountEveryLane) {
   unsigned *out = memory.array<unsigned>(8);
-  Report report = kernels().run("votes", {.block = 64}, {out});
+  Report report = warpKernels().run("votes", {.block = 64}, {out});
   EXPECT_TRUE(report.clean()) << report;
   EXPECT_EQ(memory.values(out, 8),
             (std::vector<unsigned>{0x55555555u, 1, 0, 0xfu, 496, 31, 40, 1}));
@@ -161,8 +161,8 @@ TEST_F(WarpTest, ABlockSumsInEveryOrder) {
   std::iota(in.begin(), in.end(), 1.0f);
   for (Schedule schedule : schedules()) {
     float *out = memory.array<float>(3);
-    Report report = kernels().run("block_sum", {.grid = 3, .block = 256, .schedule = schedule},
-                                  {memory.copyOf(in), out});
+    Report report = warpKernels().run("block_sum", {.grid = 3, .block = 256, .schedule = schedule},
+                                      {memory.copyOf(in), out});
     EXPECT_TRUE(report.clean()) << report;
     EXPECT_EQ(report.blocks, 3u);
     EXPECT_EQ(memory.values(out, 3), (std::vector<float>{32896, 98432, 163968}));
@@ -172,7 +172,7 @@ TEST_F(WarpTest, ABlockSumsInEveryOrder) {
 TEST_F(WarpTest, SyncwarpOrdersTheLanesOfAWarp) {
   for (Schedule schedule : schedules()) {
     int *out = memory.array<int>(64);
-    Report report = kernels().run("warp_exchange", {.block = 64, .schedule = schedule}, {out});
+    Report report = warpKernels().run("warp_exchange", {.block = 64, .schedule = schedule}, {out});
     EXPECT_TRUE(report.clean()) << report;
     EXPECT_EQ(memory.values(out, 64)[6], 7);
   }
@@ -180,7 +180,7 @@ TEST_F(WarpTest, SyncwarpOrdersTheLanesOfAWarp) {
 
 TEST_F(WarpTest, LanesThatNeverWereAreLeftOut) {
   int *out = memory.array<int>(40);
-  Report report = kernels().run("partial_warp", {.block = 40}, {out});
+  Report report = warpKernels().run("partial_warp", {.block = 40}, {out});
   EXPECT_TRUE(report.clean()) << report;
   EXPECT_EQ(memory.values(out, 40)[38], 39);
 }
@@ -188,7 +188,7 @@ TEST_F(WarpTest, LanesThatNeverWereAreLeftOut) {
 TEST_F(WarpTest, LanesThatHaveFinishedNeedNotCome) {
   for (Schedule schedule : schedules()) {
     float *out = memory.array<float>(128);
-    Report report = kernels().run("half_leaves", {.block = 64, .schedule = schedule}, {out});
+    Report report = warpKernels().run("half_leaves", {.block = 64, .schedule = schedule}, {out});
     EXPECT_TRUE(report.clean()) << report;
     auto values = memory.values(out, 128);
     EXPECT_EQ(values[33], 32);
@@ -198,20 +198,20 @@ TEST_F(WarpTest, LanesThatHaveFinishedNeedNotCome) {
 
 TEST_F(WarpTest, FindsAThreadThatLeavesBeforeABarrier) {
   int *out = memory.array<int>(64);
-  EXPECT_TRUE(finds(kernels().run("early_exit", {.block = 64}, {out}), Defect::Divergence,
+  EXPECT_TRUE(finds(warpKernels().run("early_exit", {.block = 64}, {out}), Defect::Divergence,
                     {"thread 3 has finished", "warp.cu:73 (leave<true>)"}));
-  EXPECT_TRUE(kernels().run("late_exit", {.block = 64}, {out}).clean());
+  EXPECT_TRUE(warpKernels().run("late_exit", {.block = 64}, {out}).clean());
 }
 
 TEST_F(WarpTest, FindsABarrierThatIsNotTheSame) {
   int *out = memory.array<int>(64);
-  EXPECT_TRUE(finds(kernels().run("two_barriers", {.block = 64}, {out}), Defect::Divergence,
+  EXPECT_TRUE(finds(warpKernels().run("two_barriers", {.block = 64}, {out}), Defect::Divergence,
                     {"a barrier that is not the same", "warp.cu:81", "warp.cu:83"}));
 }
 
 TEST_F(WarpTest, FindsLanesAtDifferentOperations) {
   int *out = memory.array<int>(32);
-  Report report = kernels().run("split_warp", {.block = 32}, {out});
+  Report report = warpKernels().run("split_warp", {.block = 32}, {out});
   EXPECT_TRUE(finds(report, Defect::Divergence,
                     {"__shfl_sync", "__ballot_sync at warp.cu:91", "at warp.cu:89"}));
   EXPECT_TRUE(report.has(Defect::Deadlock));
@@ -219,27 +219,27 @@ TEST_F(WarpTest, FindsLanesAtDifferentOperations) {
 
 TEST_F(WarpTest, FindsALaneOutsideOfItsMask) {
   int *out = memory.array<int>(32);
-  EXPECT_TRUE(finds(kernels().run("not_in_mask", {.block = 32}, {out}), Defect::Divergence,
+  EXPECT_TRUE(finds(warpKernels().run("not_in_mask", {.block = 32}, {out}), Defect::Divergence,
                     {"thread 16 is not in the mask", "warp.cu:95"}));
 }
 
 TEST_F(WarpTest, FindsADeadlockAndRunsOnAfterIt) {
   int *out = memory.array<int>(32);
-  Report report = kernels().run("deadlock", {.block = 32}, {out});
+  Report report = warpKernels().run("deadlock", {.block = 32}, {out});
   EXPECT_TRUE(finds(report, Defect::Deadlock, {"warp operation with 15 others", "warp.cu:100"}));
   EXPECT_TRUE(finds(report, Defect::Deadlock, {"barrier with 15 others", "warp.cu:102"}));
-  EXPECT_TRUE(kernels().run("late_exit", {.block = 32}, {out}).clean());
+  EXPECT_TRUE(warpKernels().run("late_exit", {.block = 32}, {out}).clean());
 }
 
 TEST_F(WarpTest, RefusesWhatNoDeviceLaunches) {
   int *out = memory.array<int>(32);
-  EXPECT_TRUE(finds(kernels().run("late_exit", {.block = 2048}, {out}), Defect::InvalidLaunch,
+  EXPECT_TRUE(finds(warpKernels().run("late_exit", {.block = 2048}, {out}), Defect::InvalidLaunch,
                     {"1 to 1024 threads, not 2048"}));
-  EXPECT_TRUE(finds(kernels().run("late_exit", {.grid = 0}, {out}), Defect::InvalidLaunch,
+  EXPECT_TRUE(finds(warpKernels().run("late_exit", {.grid = 0}, {out}), Defect::InvalidLaunch,
                     {"at least one block"}));
-  EXPECT_TRUE(finds(kernels().run("late_exit", {}, {out, out}), Defect::InvalidLaunch,
+  EXPECT_TRUE(finds(warpKernels().run("late_exit", {}, {out, out}), Defect::InvalidLaunch,
                     {"it takes 1 arguments, not 2"}));
-  EXPECT_TRUE(finds(kernels().run("late_exit", {.sharedBytes = 1 << 20}, {out}),
+  EXPECT_TRUE(finds(warpKernels().run("late_exit", {.sharedBytes = 1 << 20}, {out}),
                     Defect::InvalidLaunch, {"1048576 bytes", "232448 is the most"}));
 }
 

@@ -15,7 +15,7 @@ namespace {
 // One warpgroup: d = a b^T from two tiles [64, 64] in shared memory, then d += (its columns 0 to 63
 // as fragments) b. The defects are those of kernels that mean to do the same. Tiles are written
 // element by element from the PTX ISA's picture of a swizzle of 128 bytes.
-constexpr auto source = R"(
+constexpr auto warpgroupSource = R"(
 using namespace sinter::simt;
 enum Defect {
   None, NoBarrier, NoProxyFence, LateProxyFence, NoFence, NoFragmentFence, ChangedAfterFence, ReadEarly,
@@ -152,8 +152,8 @@ std::string withKernels(std::string text) {
   return text;
 }
 
-const TestKernels &kernels() {
-  static TestKernels compiled("warpgroup.cu", withKernels(source));
+const TestKernels &warpgroupKernels() {
+  static TestKernels compiled("warpgroup.cu", withKernels(warpgroupSource));
   return compiled;
 }
 
@@ -194,15 +194,16 @@ protected:
     float *out = memory.array<float>(size);
     Launch launch = shape;
     launch.schedule = schedule;
-    Report report = kernels().run(kernel, launch, {narrowed(a, narrow), narrowed(b, narrow), out});
+    Report report =
+        warpgroupKernels().run(kernel, launch, {narrowed(a, narrow), narrowed(b, narrow), out});
     EXPECT_TRUE(report.clean()) << report;
     EXPECT_EQ(memory.values(out, size), expected);
   }
 
   Report planted(const char *kernel) {
     float *out = memory.array<float>(size);
-    return kernels().run(kernel, shape,
-                         {narrowed(digits(1), floatToBf16), narrowed(digits(2), floatToBf16), out});
+    return warpgroupKernels().run(
+        kernel, shape, {narrowed(digits(1), floatToBf16), narrowed(digits(2), floatToBf16), out});
   }
 };
 

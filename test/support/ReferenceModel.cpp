@@ -4,6 +4,7 @@
 #include "mlir/IR/Verifier.h"
 #include "runtime/Base/HalfFloat.h"
 #include "runtime/Format/PipelineStages.h"
+#include "test/support/ValueOf.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -16,11 +17,6 @@ template <typename T> static T load(const Tensor &tensor, size_t index) {
   T value;
   std::memcpy(&value, tensor.data.data() + index * sizeof(T), sizeof(T));
   return value;
-}
-
-template <typename T> static T valueOf(Expected<T> expected) {
-  EXPECT_TRUE(expected) << expected.error().message();
-  return std::move(*expected);
 }
 
 double elementOf(const Tensor &tensor, size_t index) {

@@ -18,7 +18,7 @@ namespace {
 // by 2e-3 at the most.
 constexpr double kTolerance = 3e-6;
 
-struct Case {
+struct GradCase {
   int64_t batch, length, heads, keyHeads, headSize;
   std::string attributes = "causal";
   int64_t keys = 0; // 0: length
@@ -32,7 +32,7 @@ struct Case {
   int64_t getKeys() const { return keys ? keys : length; }
 };
 
-void PrintTo(const Case &c, std::ostream *out) {
+void PrintTo(const GradCase &c, std::ostream *out) {
   *out << "batch=" << c.batch << ",length=" << c.length << ",heads=" << c.heads << "/" << c.keyHeads
        << ",size=" << c.headSize;
 }
@@ -46,7 +46,7 @@ std::string tensor(std::initializer_list<int64_t> shape, const std::string &elem
 
 /// Attention and its gradient: `@forward` of (q, k, v, others) and `@kernel` of
 /// (q, k, v, gradient, logsumexp, delta, others), everything but q, k and v of type `element`.
-std::string makeModule(const Case &c, const std::string &element = "f32") {
+std::string makeModule(const GradCase &c, const std::string &element = "f32") {
   std::string q = tensor({c.batch, c.length, c.heads, c.headSize}, c.element);
   std::string k = tensor({c.batch, c.getKeys(), c.keyHeads, c.headSize}, c.element);
   std::string o = tensor({c.batch, c.length, c.heads, c.headSize}, element);
@@ -90,7 +90,7 @@ std::string makeModule(const Case &c, const std::string &element = "f32") {
 
 /// A module and operands that fit together.
 struct Problem {
-  explicit Problem(const Case &c, const std::string &element = "f32")
+  explicit Problem(const GradCase &c, const std::string &element = "f32")
       : module(parseSourceString<ModuleOp>(makeModule(c, element), &getContext())) {
     forward = module->lookupSymbol<func::FuncOp>("forward");
     backward = module->lookupSymbol<func::FuncOp>("kernel");
@@ -114,7 +114,7 @@ struct Problem {
 
   /// Starts with room for the chunk; documents of some five tokens; positive slopes; a seed that
   /// uses all bits.
-  static void fill(ReferenceTensor &values, const Case &c, bool isSeed) {
+  static void fill(ReferenceTensor &values, const GradCase &c, bool isSeed) {
     bool slopes = !values.getType().getElementType().isInteger(32);
     for (int64_t i = 0; i < values.getNumElements(); ++i) {
       int64_t t = i % c.length;
@@ -134,39 +134,39 @@ struct Problem {
   SmallVector<ReferenceTensor> inputs, operands;
 };
 
-void check(const Case &c, double tolerance = kTolerance, TargetAttr target = {}) {
+void check(const GradCase &c, double tolerance = kTolerance, TargetAttr target = {}) {
   Problem problem(c);
   expectSameAsReference(makeModule(c), tolerance, target,
                         [&](unsigned index, RankedTensorType) { return problem.operands[index]; });
 }
 
-class AttentionGradShapes : public testing::TestWithParam<Case> {};
+class AttentionGradShapes : public testing::TestWithParam<GradCase> {};
 
 TEST_P(AttentionGradShapes, F32) {
   for (TargetAttr target : getHostTargets())
     check(GetParam(), kTolerance, target);
 }
 TEST_P(AttentionGradShapes, Bf16) {
-  Case c = GetParam();
+  GradCase c = GetParam();
   c.element = "bf16";
   check(c);
 }
 
 TEST_P(AttentionGradShapes, AllInBf16) {
-  Case c = GetParam();
+  GradCase c = GetParam();
   c.element = c.gradient = "bf16";
   check(c, 6e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(AttentionGrad, AttentionGradShapes,
-                         testing::Values(Case{1, 64, 2, 2, 64}, Case{2, 130, 2, 1, 64},
-                                         Case{1, 1, 1, 1, 1}, Case{1, 3, 2, 2, 20},
-                                         Case{1, 70, 6, 2, 48}, Case{1, 100, 2, 2, 8},
-                                         Case{1, 40, 2, 1, 256}, Case{2, 33, 3, 3, 80},
-                                         Case{1, 20, 2, 1, 100}));
+                         testing::Values(GradCase{1, 64, 2, 2, 64}, GradCase{2, 130, 2, 1, 64},
+                                         GradCase{1, 1, 1, 1, 1}, GradCase{1, 3, 2, 2, 20},
+                                         GradCase{1, 70, 6, 2, 48}, GradCase{1, 100, 2, 2, 8},
+                                         GradCase{1, 40, 2, 1, 256}, GradCase{2, 33, 3, 3, 80},
+                                         GradCase{1, 20, 2, 1, 100}));
 
 // Scores are larger, the more elements heads have.
-void checkWide(Case c) {
+void checkWide(GradCase c) {
   for (TargetAttr target : getHostTargets())
     check(c, 2 * kTolerance, target);
   c.element = "bf16";
@@ -186,32 +186,32 @@ TEST(AttentionGrad, WindowNotCausal) { check({1, 90, 2, 2, 32, "window = 5 : i64
 TEST(AttentionGrad, Softcap) { check({1, 80, 4, 2, 24, "causal, softcap = 2.0 : f64"}); }
 
 TEST(AttentionGrad, Alibi) {
-  Case c{1, 80, 4, 2, 24};
+  GradCase c{1, 80, 4, 2, 24};
   c.alibi = true;
   check(c);
 }
 
 TEST(AttentionGrad, First) {
-  Case c{2, 150, 4, 2, 24};
+  GradCase c{2, 150, 4, 2, 24};
   c.first = true;
   check(c);
 }
 
 TEST(AttentionGrad, Start) {
-  Case c{2, 20, 4, 2, 24, "causal", 75};
+  GradCase c{2, 20, 4, 2, 24, "causal", 75};
   c.start = true;
   check(c);
 }
 
 TEST(AttentionGrad, Dropout) {
-  Case c{2, 70, 4, 2, 24};
+  GradCase c{2, 70, 4, 2, 24};
   c.dropout = 0.25;
   for (TargetAttr target : getHostTargets())
     check(c, kTolerance, target);
 }
 
 TEST(AttentionGrad, Everything) {
-  Case c{2, 90, 4, 2, 24, "causal, softcap = 5.0 : f64, window = 33 : i64", 131};
+  GradCase c{2, 90, 4, 2, 24, "causal, softcap = 5.0 : f64, window = 33 : i64", 131};
   c.start = c.first = c.alibi = true;
   check(c);
   c.dropout = 0.5;
@@ -221,7 +221,7 @@ TEST(AttentionGrad, Everything) {
 // What scores have beside products, on a matrix unit: rows that are no whole tiles, groups of query
 // heads, tiles of which a row sees nothing.
 TEST(AttentionGrad, EverythingInBf16) {
-  Case c{2, 90, 4, 2, 32, "causal, softcap = 5.0 : f64, window = 33 : i64", 131};
+  GradCase c{2, 90, 4, 2, 32, "causal, softcap = 5.0 : f64, window = 33 : i64", 131};
   c.element = c.gradient = "bf16";
   c.start = c.first = c.alibi = true;
   check(c, 6e-3);
@@ -235,7 +235,7 @@ TEST(AttentionGrad, RandomShapes) {
   std::mt19937 generator(3);
   auto choose = [&](int64_t most) { return 1 + static_cast<int64_t>(generator() % most); };
   for (int i = 0; i < 8; ++i) {
-    Case c{choose(2), choose(120), 1, choose(2), choose(90), "causal"};
+    GradCase c{choose(2), choose(120), 1, choose(2), choose(90), "causal"};
     c.heads = c.keyHeads * choose(3);
     if (generator() % 2)
       c.attributes += llvm::formatv(", window = {0} : i64", choose(60)).str();
@@ -250,7 +250,7 @@ TEST(AttentionGrad, RandomShapes) {
 
 TEST(AttentionGrad, OperandsInsideMergedProduct) {
   // Query, key and value of each head stand side by side; their gradients do not.
-  Case c{1, 20, 2, 2, 8};
+  GradCase c{1, 20, 2, 2, 8};
   Problem problem(c);
   auto merged = RankedTensorType::get({20, 48}, Float32Type::get(&getContext()));
   ReferenceTensor rows(merged);
@@ -293,7 +293,7 @@ double getObjective(Problem &problem) {
 
 /// The definition itself, in double precision: differences over 2e-5 err by their third derivative
 /// times 1e-10 / 6 and by 1e-16 / 1e-5 of the objective's size, some ten.
-void checkDifferences(Case c) {
+void checkDifferences(GradCase c) {
   c.element = "f64";
   Problem problem(c, "f64");
   SmallVector<ReferenceTensor> gradients = evaluateFunction(problem.backward, problem.operands);
@@ -317,19 +317,19 @@ TEST(AttentionGradDifferences, Causal) { checkDifferences({2, 4, 2, 1, 3}); }
 TEST(AttentionGradDifferences, Window) { checkDifferences({1, 6, 2, 2, 2, "causal, window = 2"}); }
 TEST(AttentionGradDifferences, Softcap) { checkDifferences({1, 4, 2, 1, 3, "softcap = 0.7"}); }
 TEST(AttentionGradDifferences, FirstAlibiStart) {
-  Case c{2, 7, 2, 1, 2, "causal, softcap = 1.5", 9};
+  GradCase c{2, 7, 2, 1, 2, "causal, softcap = 1.5", 9};
   c.start = c.first = c.alibi = true;
   checkDifferences(c);
 }
 
 TEST(AttentionGradDifferences, Dropout) {
-  Case c{2, 4, 2, 1, 3};
+  GradCase c{2, 4, 2, 1, 3};
   c.dropout = 0.4;
   checkDifferences(c);
 }
 
 TEST(AttentionGradErrors, TooManyWeightsToDrop) {
-  Case c{32, 8192, 4, 1, 8};
+  GradCase c{32, 8192, 4, 1, 8};
   c.dropout = 0.4;
   expectError(makeModule(c), "expected 2^32 weights at the most for a dropout");
 }
@@ -343,7 +343,7 @@ TEST(AttentionGradErrors, GradientsNotInF32) {
 }
 
 TEST(AttentionGradErrors, OperandsInF16) {
-  Case c{1, 4, 1, 1, 8};
+  GradCase c{1, 4, 1, 1, 8};
   c.element = "f16";
   expectError(makeModule(c), "expected queries of f32 or bf16");
 }

@@ -10,7 +10,7 @@ using namespace sinter::test;
 
 namespace {
 
-struct Case {
+struct AttentionCase {
   int64_t batch, length, heads, keyHeads, headSize, maxSequence;
   std::string attributes = "causal";
   /// "f32" and "bf16" of query, cache and result; of a cache "i8" and "f8E4M3FN", too.
@@ -25,12 +25,12 @@ struct Case {
   unsigned getSeedArgument() const { return 3u + start + first + alibi; }
 };
 
-void PrintTo(const Case &c, std::ostream *out) {
+void PrintTo(const AttentionCase &c, std::ostream *out) {
   *out << "batch=" << c.batch << ",length=" << c.length << ",heads=" << c.heads << "/" << c.keyHeads
        << ",size=" << c.headSize << ",maxSequence=" << c.maxSequence;
 }
 
-std::string makeKernel(const Case &c) {
+std::string makeKernel(const AttentionCase &c) {
   auto encoded = [](const std::string &layout) { return layout.empty() ? "" : ", " + layout; };
   std::string q =
       llvm::formatv("tensor<{0}x{1}x{2}x{3}x{4}>", c.batch, c.length, c.heads, c.headSize, c.query);
@@ -94,7 +94,7 @@ std::string makeKernel(const Case &c) {
 
 /// Normal numbers; documents of seven tokens and more; starts that leave room for the chunk, the
 /// last slot's filling max_sequence; positive slopes and scales.
-MakeArgument makeArguments(const Case &c) {
+MakeArgument makeArguments(const AttentionCase &c) {
   return [c](unsigned index, RankedTensorType type) {
     ReferenceTensor tensor = makeNormal(type, index + 1);
     if (type.getElementType().isInteger(8))
@@ -124,30 +124,30 @@ MakeArgument makeArguments(const Case &c) {
   };
 }
 
-void check(const Case &c, double tolerance, TargetAttr target = {}) {
+void check(const AttentionCase &c, double tolerance, TargetAttr target = {}) {
   expectSameAsReference(makeKernel(c), tolerance, target, makeArguments(c));
 }
 
-class AttentionShapes : public testing::TestWithParam<Case> {};
+class AttentionShapes : public testing::TestWithParam<AttentionCase> {};
 
 TEST_P(AttentionShapes, F32) {
   for (TargetAttr target : getHostTargets())
     check(GetParam(), 2e-6, target);
 }
 TEST_P(AttentionShapes, Bf16Cache) {
-  Case c = GetParam();
+  AttentionCase c = GetParam();
   c.cache = "bf16";
   if (!c.keyLayout.empty())
     c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
   check(c, 6e-3);
 }
 TEST_P(AttentionShapes, Bf16CacheWithoutPairs) {
-  Case c = GetParam();
+  AttentionCase c = GetParam();
   c.cache = "bf16";
   check(c, 2e-6);
 }
 TEST_P(AttentionShapes, Bf16) {
-  Case c = GetParam();
+  AttentionCase c = GetParam();
   c.query = c.cache = c.result = "bf16";
   if (!c.keyLayout.empty())
     c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
@@ -155,7 +155,7 @@ TEST_P(AttentionShapes, Bf16) {
 }
 
 /// Keys and values of 8 bits in the layout of their own.
-Case withBytes(Case c, const char *type) {
+AttentionCase withBytes(AttentionCase c, const char *type) {
   c.cache = type;
   if (!c.keyLayout.empty())
     c.keyLayout = "#sinter.key_panels<width = 64, interleave = 1>";
@@ -165,12 +165,13 @@ Case withBytes(Case c, const char *type) {
 TEST_P(AttentionShapes, Int8Cache) { check(withBytes(GetParam(), "i8"), 2e-6); }
 TEST_P(AttentionShapes, Fp8Cache) { check(withBytes(GetParam(), "f8E4M3FN"), 2e-6); }
 
-INSTANTIATE_TEST_SUITE_P(Attention, AttentionShapes,
-                         testing::Values(Case{1, 1, 2, 2, 64, 100}, Case{2, 1, 4, 4, 64, 64},
-                                         Case{3, 1, 8, 2, 20, 77}, Case{2, 1, 5, 1, 48, 129},
-                                         Case{1, 16, 2, 2, 64, 16}, Case{2, 13, 6, 3, 80, 45},
-                                         Case{1, 100, 3, 1, 8, 130}, Case{1, 70, 1, 1, 256, 200},
-                                         Case{2, 3, 2, 2, 1, 9}, Case{1, 64, 2, 2, 33, 300}));
+INSTANTIATE_TEST_SUITE_P(
+    Attention, AttentionShapes,
+    testing::Values(AttentionCase{1, 1, 2, 2, 64, 100}, AttentionCase{2, 1, 4, 4, 64, 64},
+                    AttentionCase{3, 1, 8, 2, 20, 77}, AttentionCase{2, 1, 5, 1, 48, 129},
+                    AttentionCase{1, 16, 2, 2, 64, 16}, AttentionCase{2, 13, 6, 3, 80, 45},
+                    AttentionCase{1, 100, 3, 1, 8, 130}, AttentionCase{1, 70, 1, 1, 256, 200},
+                    AttentionCase{2, 3, 2, 2, 1, 9}, AttentionCase{1, 64, 2, 2, 33, 300}));
 
 TEST(Attention, NotCausal) { check({2, 9, 4, 2, 32, 75, ""}, 2e-6); }
 TEST(Attention, Window) { check({2, 90, 4, 2, 32, 200, "causal, window = 17 : i64"}, 2e-6); }
@@ -179,13 +180,13 @@ TEST(Attention, WindowNotCausal) { check({2, 30, 4, 2, 32, 100, "window = 5 : i6
 TEST(Attention, Softcap) { check({2, 20, 4, 2, 24, 90, "causal, softcap = 2.0 : f64"}, 2e-6); }
 
 TEST(Attention, Alibi) {
-  Case c{2, 20, 4, 2, 24, 90};
+  AttentionCase c{2, 20, 4, 2, 24, 90};
   c.alibi = true;
   check(c, 2e-6);
 }
 
 TEST(Attention, AlibiSoftcapWindowInBf16) {
-  Case c{2, 20, 6, 2, 24, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
+  AttentionCase c{2, 20, 6, 2, 24, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
   c.alibi = true;
   c.cache = "bf16";
   c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
@@ -193,7 +194,7 @@ TEST(Attention, AlibiSoftcapWindowInBf16) {
 }
 
 TEST(Attention, First) {
-  Case c{2, 120, 4, 2, 24, 120};
+  AttentionCase c{2, 120, 4, 2, 24, 120};
   c.start = false;
   c.first = true;
   check(c, 2e-6);
@@ -202,14 +203,14 @@ TEST(Attention, First) {
 }
 
 TEST(Attention, FirstWindowAlibiNotCausal) {
-  Case c{2, 70, 2, 2, 24, 90, "window = 33 : i64"};
+  AttentionCase c{2, 70, 2, 2, 24, 90, "window = 33 : i64"};
   c.first = c.alibi = true;
   check(c, 2e-6);
 }
 
 // The logarithm of a sum of exponentials of scores: relative to its own size as exact as they are.
 TEST(Attention, Logsumexp) {
-  Case c{2, 100, 4, 2, 24, 130};
+  AttentionCase c{2, 100, 4, 2, 24, 130};
   c.logsumexp = true;
   check(c, 2e-6);
   c.attributes += ", softcap = 2.0 : f64";
@@ -218,14 +219,14 @@ TEST(Attention, Logsumexp) {
 }
 
 TEST(Attention, LogsumexpOfOneKey) {
-  Case c{1, 1, 2, 2, 8, 1, ""};
+  AttentionCase c{1, 1, 2, 2, 8, 1, ""};
   c.start = false;
   c.logsumexp = true;
   check(c, 2e-6);
 }
 
 TEST(Attention, LogsumexpOfPairs) {
-  Case c{2, 50, 4, 2, 32, 70};
+  AttentionCase c{2, 50, 4, 2, 32, 70};
   c.cache = "bf16";
   c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
   c.logsumexp = true;
@@ -233,7 +234,7 @@ TEST(Attention, LogsumexpOfPairs) {
 }
 
 TEST(Attention, Dropout) {
-  Case c{2, 60, 4, 2, 24, 80};
+  AttentionCase c{2, 60, 4, 2, 24, 80};
   c.dropout = c.logsumexp = true;
   for (TargetAttr target : getHostTargets())
     check(c, 2e-6, target);
@@ -243,7 +244,7 @@ TEST(Attention, Dropout) {
 }
 
 TEST(Attention, DropoutOfPairs) {
-  Case c{2, 50, 4, 2, 32, 70};
+  AttentionCase c{2, 50, 4, 2, 32, 70};
   c.cache = "bf16";
   c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
   c.dropout = true;
@@ -251,20 +252,20 @@ TEST(Attention, DropoutOfPairs) {
 }
 
 TEST(Attention, WithoutStart) {
-  Case c{2, 50, 4, 4, 16, 50};
+  AttentionCase c{2, 50, 4, 4, 16, 50};
   c.start = false;
   check(c, 2e-6);
 }
 
 TEST(Attention, DenseCaches) {
-  Case c{2, 21, 4, 2, 40, 70};
+  AttentionCase c{2, 21, 4, 2, 40, 70};
   c.keyLayout = c.valueLayout = "";
   check(c, 2e-6);
 }
 
 // Dense keys of bf16 are multiplied by pairs where panels of them are.
 TEST(Attention, DenseCachesOfPairs) {
-  Case c{2, 21, 4, 2, 33, 91};
+  AttentionCase c{2, 21, 4, 2, 33, 91};
   c.cache = "bf16";
   c.keyLayout = c.valueLayout = "";
   check(c, 6e-3);
@@ -273,7 +274,7 @@ TEST(Attention, DenseCachesOfPairs) {
 }
 
 /// Keys and values of bf16, in panels of pairs or dense.
-Case withPairs(Case c, bool dense) {
+AttentionCase withPairs(AttentionCase c, bool dense) {
   c.cache = "bf16";
   c.keyLayout = dense ? "" : "#sinter.key_panels<width = 16, interleave = 2>";
   if (dense)
@@ -289,13 +290,13 @@ TEST(Attention, PairsOfWholeSteps) {
     check(withPairs({2, 4, 4, 1, 32, 77}, dense), 6e-3);
     check(withPairs({1, 1, 8, 2, 96, 211}, dense), 6e-3);
     check(withPairs({2, 9, 4, 2, 32, 75, ""}, dense), 6e-3);
-    Case all{2, 20, 6, 2, 64, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
+    AttentionCase all{2, 20, 6, 2, 64, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
     all.alibi = all.logsumexp = true;
     check(withPairs(all, dense), 8e-3);
-    Case documents{2, 60, 4, 2, 32, 80};
+    AttentionCase documents{2, 60, 4, 2, 32, 80};
     documents.first = documents.dropout = documents.logsumexp = true;
     check(withPairs(documents, dense), 6e-3);
-    Case narrow{1, 70, 2, 1, 128, 70};
+    AttentionCase narrow{1, 70, 2, 1, 128, 70};
     narrow.query = narrow.result = "bf16";
     check(withPairs(narrow, dense), 8e-3);
   }
@@ -305,7 +306,7 @@ TEST(Attention, PairsOfWholeSteps) {
 // and dense ones.
 TEST(Attention, SameBitsInEveryCut) {
   constexpr int64_t length = 80;
-  auto run = [](const Case &c) {
+  auto run = [](const AttentionCase &c) {
     KernelJit jit(getContext(), makeKernel(c), getHostTarget());
     EXPECT_EQ(jit.getError(), "");
     auto type = [&](unsigned i) {
@@ -336,11 +337,11 @@ TEST(Attention, SameBitsInEveryCut) {
     return rows;
   };
   for (int64_t headSize : {64, 40}) {
-    Case whole{1, length, 4, 2, headSize, 100};
+    AttentionCase whole{1, length, 4, 2, headSize, 100};
     whole.cache = "bf16";
     if (pairsKeys(BFloat16Type::get(&getContext()), headSize, getHostTarget()))
       whole.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
-    Case dense = whole;
+    AttentionCase dense = whole;
     dense.keyLayout = dense.valueLayout = "";
     std::vector<double> expected = run(whole);
     EXPECT_TRUE(run(dense) == expected) << headSize << ", dense";
@@ -353,16 +354,16 @@ TEST(Attention, SameBitsInEveryCut) {
 
 TEST(Attention, CachesOfBytes) {
   for (const char *type : {"i8", "f8E4M3FN"}) {
-    Case dense{2, 21, 4, 2, 40, 70};
+    AttentionCase dense{2, 21, 4, 2, 40, 70};
     dense.keyLayout = dense.valueLayout = "";
     check(withBytes(dense, type), 2e-6);
-    Case all{2, 20, 6, 2, 24, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
+    AttentionCase all{2, 20, 6, 2, 24, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
     all.alibi = all.logsumexp = true;
     check(withBytes(all, type), 2e-6);
-    Case documents{2, 60, 4, 2, 24, 80};
+    AttentionCase documents{2, 60, 4, 2, 24, 80};
     documents.first = documents.dropout = true;
     check(withBytes(documents, type), 2e-6);
-    Case narrow{2, 9, 4, 2, 32, 75, ""};
+    AttentionCase narrow{2, 9, 4, 2, 32, 75, ""};
     narrow.query = narrow.result = "bf16";
     check(withBytes(narrow, type), 4e-3);
   }
@@ -372,7 +373,7 @@ TEST(Attention, CachesOfBytes) {
 // value that a slot sees.
 TEST(Attention, EveryByteOfACache) {
   for (const char *type : {"i8", "f8E4M3FN"}) {
-    Case c = withBytes({256, 1, 1, 1, 1, 1, ""}, type);
+    AttentionCase c = withBytes({256, 1, 1, 1, 1, 1, ""}, type);
     c.start = false;
     expectSameAsReference(makeKernel(c), 0, {}, [](unsigned index, RankedTensorType type) {
       ReferenceTensor tensor(type);
@@ -448,7 +449,7 @@ TEST(AttentionErrors, LogsumexpInBf16) {
 }
 
 TEST(AttentionErrors, TooManyWeightsToDrop) {
-  Case c{32, 8192, 4, 1, 8, 8192};
+  AttentionCase c{32, 8192, 4, 1, 8, 8192};
   c.dropout = true;
   expectError(makeKernel(c), "expected 2^32 weights at the most for a dropout");
 }
@@ -458,7 +459,7 @@ TEST(AttentionErrors, HeadTooWide) {
 }
 
 TEST(AttentionErrors, OtherPanels) {
-  Case c{1, 1, 1, 1, 16, 16};
+  AttentionCase c{1, 1, 1, 1, 16, 16};
   c.keyLayout = "#sinter.key_panels<width = 8, interleave = 1>";
   expectError(makeKernel(c), "expected key_panels of a multiple of 16 positions");
   c.keyLayout = "#sinter.key_panels<width = 4, interleave = 1>";
@@ -468,7 +469,7 @@ TEST(AttentionErrors, OtherPanels) {
 }
 
 TEST(AttentionErrors, ScalesInPanels) {
-  Case c = withBytes({1, 1, 1, 1, 16, 64}, "i8");
+  AttentionCase c = withBytes({1, 1, 1, 1, 16, 64}, "i8");
   std::string text = makeKernel(c);
   for (size_t at; (at = text.find("1x1xf32, #sinter.head_major")) != std::string::npos;)
     text.replace(at, 27, "1x1xf32, #sinter.key_panels<width = 16, interleave = 1>");
@@ -476,7 +477,7 @@ TEST(AttentionErrors, ScalesInPanels) {
 }
 
 TEST(AttentionErrors, ValuesInPanels) {
-  Case c{1, 1, 1, 1, 16, 16};
+  AttentionCase c{1, 1, 1, 1, 16, 16};
   c.valueLayout = "#sinter.key_panels<width = 16, interleave = 1>";
   expectError(makeKernel(c), "expected values dense or head_major");
 }

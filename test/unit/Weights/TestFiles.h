@@ -27,8 +27,8 @@ inline std::span<const std::byte> bytesOf(const std::string &text) {
 class TemporaryDirectory {
 public:
   TemporaryDirectory() {
-    const auto *info = testing::UnitTest::GetInstance()->current_test_info();
-    path = std::filesystem::path(testing::TempDir()) /
+    const auto *info = ::testing::UnitTest::GetInstance()->current_test_info();
+    path = std::filesystem::path(::testing::TempDir()) /
            (std::string("sinter-") + info->test_suite_name() + "-" + info->name() + "-" +
             std::to_string(::getpid()));
     std::filesystem::create_directories(path);

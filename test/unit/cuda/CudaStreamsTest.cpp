@@ -17,7 +17,7 @@ using sinter::test::Variable;
 namespace {
 
 constexpr uint64_t count = 32, bytes = count * 4;
-constexpr const char *kernelSource = R"(
+constexpr const char *streamKernels = R"(
 __device__ __forceinline__ void wait_for_kernel() {
 #ifdef SINTER_SIMT
   sinter::simt::pdlWait();
@@ -95,7 +95,7 @@ protected:
     command(0, {arena(2), arena(3)}, "d", 1, {});
     command(1, {arena(1), arena(3), y}, "y", 0, {4});
     parts.device = "cuda:sm_90";
-    parts.kernelPrograms = {{kernelSource, {}}}; // compiled for the fake that is there
+    parts.kernelPrograms = {{streamKernels, {}}}; // compiled for the fake that is there
     return parts;
   }
 

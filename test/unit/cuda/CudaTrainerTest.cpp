@@ -15,7 +15,7 @@ namespace {
 
 // The small language model's kernels (Training/TrainExecutable.h), in one thread each, so that sums
 // are made in the same order.
-constexpr const char *kernelSource = R"(
+constexpr const char *trainerKernels = R"(
 constexpr int vocabulary = 8, poison = vocabulary - 1;
 constexpr int parameterCount = vocabulary * vocabulary + vocabulary;
 
@@ -78,7 +78,7 @@ protected:
     fake::FakeOptions options;
     options.cache = SINTER_FAKE_CACHE;
     gpu.emplace(options);
-    auto compiled = cuda::compileCuda({"kernels.cu", kernelSource, {}, {}}, "sm_90a");
+    auto compiled = cuda::compileCuda({"kernels.cu", trainerKernels, {}, {}}, "sm_90a");
     ASSERT_TRUE(compiled) << compiled.error().message();
     code = {reinterpret_cast<const char *>(compiled->cubin.data()), compiled->cubin.size()};
   }

@@ -19,7 +19,7 @@ using sinter::test::Variable;
 namespace {
 
 // Not an attention, so that it can be seen which was taken; and slow.
-constexpr const char *kernelSource = R"(
+constexpr const char *attentionKernels = R"(
 extern "C" __global__ void __launch_bounds__(32) own(const unsigned short *in, float *out) {
   volatile float sum = 7;
   for (int i = 0; i < 20000; ++i)
@@ -90,9 +90,9 @@ protected:
       run.commands.back().alternatives = {attention(library)};
     }
     moveToGpu(parts, "");
-    static const auto code = cuda::compileCuda({"kernels.cu", kernelSource, {}, {}}, "sm_90a");
+    static const auto code = cuda::compileCuda({"kernels.cu", attentionKernels, {}, {}}, "sm_90a");
     EXPECT_TRUE(code) << code.error().message();
-    parts.kernelPrograms[0].source = kernelSource;
+    parts.kernelPrograms[0].source = attentionKernels;
     parts.kernelPrograms[0].cubins["sm_90a"] = {reinterpret_cast<const char *>(code->cubin.data()),
                                                 code->cubin.size()};
     return parts;

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr size_t count = 8;
 // Two alternatives that differ in what they compute, so that it can be seen which was taken; what
 // changes a state, in two alternatives; and what takes memory for an index.
-constexpr const char *kernelSource = R"(
+constexpr const char *tunerKernels = R"(
 extern "C" __global__ void __launch_bounds__(32) slow(const float *in, float *out) {
   if (threadIdx.x < 8) {
     volatile float sum = 1;
@@ -257,9 +257,9 @@ protected:
     run.commands[0].alternatives = {launch(fast, 1, {x, y})};
     run.commands[1].alternatives = {launch(countRunsToo, 1, {runs, scratch})};
     moveToGpu(parts, "");
-    static const auto code = cuda::compileCuda({"kernels.cu", kernelSource, {}, {}}, "sm_90a");
+    static const auto code = cuda::compileCuda({"kernels.cu", tunerKernels, {}, {}}, "sm_90a");
     EXPECT_TRUE(code) << code.error().message();
-    parts.kernelPrograms[0].source = kernelSource;
+    parts.kernelPrograms[0].source = tunerKernels;
     parts.kernelPrograms[0].cubins["sm_90a"] = {reinterpret_cast<const char *>(code->cubin.data()),
                                                 code->cubin.size()};
     return parts;

@@ -17,7 +17,7 @@ Cluster makeCluster(std::vector<LinkLevel> levels) {
   return cluster;
 }
 
-Task compute(double seconds) {
+Task computing(double seconds) {
   Task task;
   task.seconds = seconds;
   return task;
@@ -121,7 +121,7 @@ TEST(AlikeRanksTest, StepsTakeTheSameTimes) {
         if (stage > 0)
           list.push_back(pass(true, uint32_t(stage) - 1, 24));
         for (uint32_t i = draw(5); i-- > 0;) {
-          list.push_back(compute(1 + draw(50)));
+          list.push_back(computing(1 + draw(50)));
           list.push_back(gather(draw(3), 144 * (1 + draw(3)), draw(3)));
           if (draw(2) != 0)
             list.back().waits = {uint32_t(list.size()) - 2};

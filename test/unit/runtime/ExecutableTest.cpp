@@ -1,6 +1,6 @@
 #include "runtime/Format/Executable.h"
 #include "runtime/Base/AtomicFile.h"
-#include "test/unit/runtime/TestExecutable.h"
+#include "test/unit/runtime/ExpectError.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -12,14 +12,6 @@ using namespace sinter::runtime::testing;
 using fb::Space;
 
 namespace {
-
-void expectError(const Parts &parts, std::string_view part) {
-  auto loaded = parts.load();
-  ASSERT_FALSE(loaded) << "expected: " << part;
-  std::string message = loaded.error().message();
-  EXPECT_NE(message.find(part), std::string::npos) << message;
-  EXPECT_EQ(message.find('\n'), std::string::npos);
-}
 
 class FileTest : public ::testing::Test {
 protected:

@@ -1,6 +1,6 @@
 // Executables for GPUs: what the verifier believes of them, and what is known without one.
 #include "runtime/Session/Session.h"
-#include "test/unit/runtime/TestExecutable.h"
+#include "test/unit/runtime/ExpectError.h"
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -10,14 +10,6 @@ using namespace sinter::runtime::testing;
 using fb::Space;
 
 namespace {
-
-void expectError(const Parts &parts, std::string_view part) {
-  auto loaded = parts.load();
-  ASSERT_FALSE(loaded) << "expected: " << part;
-  std::string message = loaded.error().message();
-  EXPECT_NE(message.find(part), std::string::npos) << message;
-  EXPECT_EQ(message.find('\n'), std::string::npos);
-}
 
 // The one product of "run", changed.
 Parts withGemm(const std::function<void(GemmParts &)> &change) {
