@@ -6,6 +6,7 @@
 #include "tools/cli/RunOnRanks.h"
 #include "tools/cli/UsageError.h"
 #include "tools/sinter/Commands.h"
+#include <algorithm>
 #include <cstdio>
 
 /// Prints what is wrong with the command line, and whose help says what would be right.
@@ -29,29 +30,37 @@ CLI::App *sinter::cli::addCommand(CLI::App &program, const std::string &name,
   return program.add_subcommand(name, summary);
 }
 
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App &program);
+};
+static constexpr Command kCommands[] = {
+    {"bench", sinter::cli::addBench},       {"cache", sinter::cli::addCache},
+    {"chat", sinter::cli::addChat},         {"compare", sinter::cli::addCompare},
+    {"compile", sinter::cli::addCompile},   {"devices", sinter::cli::addDevices},
+    {"eval", sinter::cli::addEval},         {"explain", sinter::cli::addExplain},
+    {"generate", sinter::cli::addGenerate}, {"logits", sinter::cli::addLogits},
+    {"manual", sinter::cli::addManual},     {"plan", sinter::cli::addPlan},
+    {"profile", sinter::cli::addProfile},   {"quantize", sinter::cli::addQuantize},
+    {"tokenize", sinter::cli::addTokenize}, {"train", sinter::cli::addTrain},
+    {"verify", sinter::cli::addVerify},     {"verify-pass", sinter::cli::addVerifyPass}};
+
+/// Adds the command that was asked for, or all of them where it takes all to answer: to make the
+/// options of every command takes a third of the program's start.
+static void addCommands(CLI::App &program, std::string_view asked) {
+  bool isOne = asked != "manual" &&
+               std::ranges::find(kCommands, asked, &Command::name) != std::end(kCommands);
+  for (const Command &command : kCommands)
+    if (!isOne || command.name == asked)
+      command.add(program);
+}
+
 int main(int argc, char **argv) {
   CLI::App program("Compiles, runs and trains transformers.", "sinter");
   program.require_subcommand(1);
   program.formatter(std::make_shared<sinter::cli::ManualFormatter>()); // commands inherit it
   program.set_version_flag("--version", "sinter " SINTER_VERSION);
-  sinter::cli::addBench(program);
-  sinter::cli::addCache(program);
-  sinter::cli::addChat(program);
-  sinter::cli::addCompare(program);
-  sinter::cli::addCompile(program);
-  sinter::cli::addDevices(program);
-  sinter::cli::addEval(program);
-  sinter::cli::addExplain(program);
-  sinter::cli::addGenerate(program);
-  sinter::cli::addLogits(program);
-  sinter::cli::addManual(program);
-  sinter::cli::addPlan(program);
-  sinter::cli::addProfile(program);
-  sinter::cli::addQuantize(program);
-  sinter::cli::addTokenize(program);
-  sinter::cli::addTrain(program);
-  sinter::cli::addVerify(program);
-  sinter::cli::addVerifyPass(program);
+  addCommands(program, argc > 1 ? argv[1] : "");
   auto printError = [](const sinter::Error &error) {
     std::fprintf(stderr, "%ssinter: %s\n", sinter::cli::rankPrefix().c_str(),
                  sinter::cli::describeError(error).c_str());
