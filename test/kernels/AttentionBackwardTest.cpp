@@ -76,8 +76,8 @@ double backwardTolerance(const Options &options) {
   return options.element == "__half" ? 4e-3 : 3e-2;
 }
 
-void expectReference(BackwardKernels &kernels, const std::string &name, const Options &options,
-                     simt::Schedule::Order order) {
+void expectBackwardReference(BackwardKernels &kernels, const std::string &name,
+                             const Options &options, simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   AttentionCase attention(options, 7);
   const AttentionProblem &p = attention.problem;
@@ -117,17 +117,18 @@ void expectReference(BackwardKernels &kernels, const std::string &name, const Op
 }
 
 /// One after another, in every order of blocks.
-void expectReferences(BackwardKernels kernels, const Trials &trials) {
+void expectBackwardReferences(BackwardKernels kernels, const Trials &trials) {
   int count = 0;
   for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+    expectBackwardReference(kernels, name, options,
+                            static_cast<simt::Schedule::Order>(count++ % 3));
 }
 } // namespace
 
 TEST(AttentionBackward, IsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeAttentionTrials();
-  expectReferences(compileBackward(trials, /*checked=*/false), trials);
+  expectBackwardReferences(compileBackward(trials, /*checked=*/false), trials);
 }
 
 // Blocks of 32 rows that stay, and of 16 where there is less memory.
@@ -135,7 +136,7 @@ TEST(AttentionBackward, OfWideHeadsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeWideBackwardTrials();
   for (const char *sharedMemory : {"232448", "101376"})
-    expectReferences(
+    expectBackwardReferences(
         compileBackward(trials, /*checked=*/true, /*warpgroups=*/false, std::nullopt, sharedMemory),
         trials);
 }
@@ -143,8 +144,8 @@ TEST(AttentionBackward, OfWideHeadsIsItsDefinition) {
 TEST(AttentionBackward, OfLargeBlocksIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   Trials trials = makeLargeAttentionTrials();
-  expectReferences(compileBackward(trials, /*checked=*/false, /*warpgroups=*/false, kLargeGrid),
-                   trials);
+  expectBackwardReferences(
+      compileBackward(trials, /*checked=*/false, /*warpgroups=*/false, kLargeGrid), trials);
 }
 
 TEST(AttentionBackward, TouchesOnlyWhatItMay) {
@@ -152,22 +153,22 @@ TEST(AttentionBackward, TouchesOnlyWhatItMay) {
   Trials trials = selectForChecking(makeAttentionTrials());
   BackwardKernels kernels = compileBackward(trials, /*checked=*/true);
   for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
+    expectBackwardReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }
 
 TEST(AttentionBackward, ByWarpgroupsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   SINTER_SKIP_WITHOUT_WARPGROUPS();
   Trials trials = makeWarpgroupTrials();
-  expectReferences(compileBackward(trials, /*checked=*/false, /*warpgroups=*/true), trials);
+  expectBackwardReferences(compileBackward(trials, /*checked=*/false, /*warpgroups=*/true), trials);
 }
 
 TEST(AttentionBackward, OfTwoWarpgroupsIsItsDefinition) {
   SINTER_SKIP_WITHOUT_KERNELS();
   SINTER_SKIP_WITHOUT_WARPGROUPS();
   Trials trials = makeLargeWarpgroupTrials();
-  expectReferences(compileBackward(trials, /*checked=*/false, /*warpgroups=*/true, kLargeGrid),
-                   trials);
+  expectBackwardReferences(
+      compileBackward(trials, /*checked=*/false, /*warpgroups=*/true, kLargeGrid), trials);
 }
 
 TEST(AttentionBackward, ByWarpgroupsTouchesOnlyWhatItMay) {
@@ -176,5 +177,5 @@ TEST(AttentionBackward, ByWarpgroupsTouchesOnlyWhatItMay) {
   Trials trials = makeWarpgroupTrials();
   BackwardKernels kernels = compileBackward(trials, /*checked=*/true, /*warpgroups=*/true);
   for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
+    expectBackwardReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }

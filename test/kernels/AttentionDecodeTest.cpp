@@ -101,7 +101,7 @@ double decodeTolerance(const Options &options) {
   return options.element == kF16 ? 2e-3 : 1.2e-2;
 }
 
-void expectReferences(const Trials &trials, bool checked) {
+void expectDecodeReferences(const Trials &trials, bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, options] : trials)
@@ -138,7 +138,7 @@ void expectReferences(const Trials &trials, bool checked) {
 }
 } // namespace
 
-TEST(AttentionDecode, IsItsDefinition) { expectReferences(makeTrials(), /*checked=*/false); }
+TEST(AttentionDecode, IsItsDefinition) { expectDecodeReferences(makeTrials(), /*checked=*/false); }
 
 TEST(AttentionDecode, TouchesOnlyWhatItMay) {
   Trials trials = makeTrials();
@@ -148,5 +148,5 @@ TEST(AttentionDecode, TouchesOnlyWhatItMay) {
            trial.first.find("grouped") == std::string::npos &&
            trial.first != "matrices_f16_into_f32";
   });
-  expectReferences(trials, /*checked=*/true);
+  expectDecodeReferences(trials, /*checked=*/true);
 }

@@ -98,8 +98,8 @@ TestKernels compileForward(const Trials &trials, bool checked, int tile = 0,
   return std::move(*compiled);
 }
 
-void expectReference(TestKernels &kernels, const std::string &name, const Options &options,
-                     simt::Schedule::Order order) {
+void expectForwardReference(TestKernels &kernels, const std::string &name, const Options &options,
+                            simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   AttentionCase attention(options, 7);
   const AttentionProblem &p = attention.problem;
@@ -127,7 +127,7 @@ TEST(AttentionForward, IsItsDefinition) {
   TestKernels kernels = compileForward(trials, /*checked=*/false);
   int count = 0;
   for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+    expectForwardReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
 }
 
 TEST(AttentionForward, OfWideHeadsIsItsDefinition) {
@@ -138,7 +138,8 @@ TEST(AttentionForward, OfWideHeadsIsItsDefinition) {
         compileForward(trials, /*checked=*/true, /*tile=*/0, std::nullopt, sharedMemory);
     int count = 0;
     for (const auto &[name, options] : trials)
-      expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+      expectForwardReference(kernels, name, options,
+                             static_cast<simt::Schedule::Order>(count++ % 3));
   }
 }
 
@@ -149,7 +150,8 @@ TEST(AttentionForward, OfCachesOf8BitsIsItsDefinition) {
     TestKernels kernels = compileForward(trials, checked);
     int count = 0;
     for (const auto &[name, options] : trials)
-      expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+      expectForwardReference(kernels, name, options,
+                             static_cast<simt::Schedule::Order>(count++ % 3));
   }
 }
 
@@ -159,7 +161,7 @@ TEST(AttentionForward, OfLargeBlocksIsItsDefinition) {
   TestKernels kernels = compileForward(trials, /*checked=*/false, /*tile=*/0, kLargeGrid);
   int count = 0;
   for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
+    expectForwardReference(kernels, name, options, static_cast<simt::Schedule::Order>(count++ % 3));
 }
 
 TEST(AttentionForward, TouchesOnlyWhatItMay) {
@@ -167,7 +169,7 @@ TEST(AttentionForward, TouchesOnlyWhatItMay) {
   Trials trials = selectForChecking(makeAttentionTrials());
   TestKernels kernels = compileForward(trials, /*checked=*/true);
   for (const auto &[name, options] : trials)
-    expectReference(kernels, name, options, simt::Schedule::Order::Shuffled);
+    expectForwardReference(kernels, name, options, simt::Schedule::Order::Shuffled);
 }
 
 TEST(AttentionForward, EveryTileIsItsDefinition) {
@@ -177,6 +179,6 @@ TEST(AttentionForward, EveryTileIsItsDefinition) {
     for (bool checked : {false, true}) {
       TestKernels kernels = compileForward(trials, checked, tile);
       for (const auto &[name, options] : trials)
-        expectReference(kernels, name, options, simt::Schedule::Order::Reverse);
+        expectForwardReference(kernels, name, options, simt::Schedule::Order::Reverse);
     }
 }

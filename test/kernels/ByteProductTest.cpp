@@ -92,8 +92,8 @@ private:
   }
 };
 
-void run(TestKernels &kernels, const std::string &name, const ByteProduct &p, ByteCase &product,
-         simt::Schedule::Order order) {
+void runBytes(TestKernels &kernels, const std::string &name, const ByteProduct &p,
+              ByteCase &product, simt::Schedule::Order order) {
   std::vector<HostTensor *> tensors = {&product.lhs, &product.rhs, &product.rowScales,
                                        &product.scales};
   if (p.hasBias)
@@ -104,8 +104,8 @@ void run(TestKernels &kernels, const std::string &name, const ByteProduct &p, By
   EXPECT_TRUE(report->clean()) << report->text();
 }
 
-void expectReferences(const char *templateName, const std::map<std::string, ByteProduct> &products,
-                      bool checked) {
+void expectByteReferences(const char *templateName,
+                          const std::map<std::string, ByteProduct> &products, bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   bool isGemv = std::string(templateName) == "gemv_bytes";
   std::map<std::string, Parameters> kernels;
@@ -117,7 +117,7 @@ void expectReferences(const char *templateName, const std::map<std::string, Byte
   for (const auto &[name, p] : products) {
     SCOPED_TRACE(name);
     ByteCase product(p);
-    run(*compiled, name, p, product, static_cast<simt::Schedule::Order>(count++ % 3));
+    runBytes(*compiled, name, p, product, static_cast<simt::Schedule::Order>(count++ % 3));
     EXPECT_LT(distance(product.out.values, product.expected), p.out == kF32 ? 3e-6 : 8e-3);
   }
 }
@@ -174,9 +174,11 @@ std::map<std::string, ByteProduct> small(std::map<std::string, ByteProduct> prod
 }
 } // namespace
 
-TEST(ByteGemv, IsAProductAndItsEpilogue) { expectReferences("gemv_bytes", makeByteGemvs(), false); }
+TEST(ByteGemv, IsAProductAndItsEpilogue) {
+  expectByteReferences("gemv_bytes", makeByteGemvs(), false);
+}
 TEST(ByteGemv, TouchesOnlyWhatItMay) {
-  expectReferences("gemv_bytes", small(makeByteGemvs()), true);
+  expectByteReferences("gemv_bytes", small(makeByteGemvs()), true);
 }
 
 // A row's numbers do not depend on which others are computed with it.
@@ -191,7 +193,7 @@ TEST(ByteGemv, HasTheSameBitsForEveryNumberOfRows) {
   auto compiled = TestKernels::compile(getTemplate("gemv_bytes"), kernels, /*checked=*/false);
   ASSERT_TRUE(compiled) << compiled.error().message();
   ByteCase all(p);
-  run(*compiled, "rows_8", p, all, simt::Schedule::Order::Forward);
+  runBytes(*compiled, "rows_8", p, all, simt::Schedule::Order::Forward);
   for (int m = 1; m < 8; ++m) {
     SCOPED_TRACE(m);
     ByteCase part = all;
@@ -199,13 +201,15 @@ TEST(ByteGemv, HasTheSameBitsForEveryNumberOfRows) {
     part.lhs.values.resize(size_t(m) * p.k);
     part.rowScales.values.resize(m);
     part.out = HostTensor(kF32, size_t(m) * p.n);
-    run(*compiled, "rows_" + std::to_string(m), p, part, simt::Schedule::Order::Forward);
+    runBytes(*compiled, "rows_" + std::to_string(m), p, part, simt::Schedule::Order::Forward);
     for (size_t i = 0; i < part.out.values.size(); ++i)
       ASSERT_EQ(part.out.values[i], all.out.values[i]) << i;
   }
 }
 
-TEST(ByteGemm, IsAProductAndItsEpilogue) { expectReferences("gemm_bytes", makeByteGemms(), false); }
+TEST(ByteGemm, IsAProductAndItsEpilogue) {
+  expectByteReferences("gemm_bytes", makeByteGemms(), false);
+}
 TEST(ByteGemm, TouchesOnlyWhatItMay) {
-  expectReferences("gemm_bytes", small(makeByteGemms()), true);
+  expectByteReferences("gemm_bytes", small(makeByteGemms()), true);
 }

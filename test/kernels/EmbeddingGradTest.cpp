@@ -32,8 +32,8 @@ Parameters getParameters(const Table &table) {
 }
 
 /// Runs one instance; what it adds to is the result itself.
-void expectReference(TestKernels &kernels, const std::string &name, const Table &table,
-                     simt::Schedule::Order order) {
+void expectTableReference(TestKernels &kernels, const std::string &name, const Table &table,
+                          simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   std::mt19937 engine(7);
   std::uniform_int_distribution<int> anyId(-table.spread, table.rows - 1 + table.spread);
@@ -72,7 +72,7 @@ void expectReference(TestKernels &kernels, const std::string &name, const Table 
   EXPECT_EQ(result.values, std::vector<double>(sums.begin(), sums.end()));
 }
 
-void expectReferences(const std::map<std::string, Table> &tables, bool checked) {
+void expectTableReferences(const std::map<std::string, Table> &tables, bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, table] : tables)
@@ -81,11 +81,11 @@ void expectReferences(const std::map<std::string, Table> &tables, bool checked) 
   ASSERT_TRUE(compiled) << compiled.error().message();
   int count = 0;
   for (const auto &[name, table] : tables)
-    expectReference(*compiled, name, table, static_cast<simt::Schedule::Order>(count++ % 3));
+    expectTableReference(*compiled, name, table, static_cast<simt::Schedule::Order>(count++ % 3));
 }
 
 TEST(EmbeddingGrad, AddsRowsInOrder) {
-  expectReferences(
+  expectTableReferences(
       {{"one", {}},
        {"frequent", {.tokens = 300, .rows = 3, .width = 130, .hasInto = true}},
        {"rare", {.tokens = 40, .rows = 200, .width = 64}},
@@ -98,9 +98,9 @@ TEST(EmbeddingGrad, AddsRowsInOrder) {
 }
 
 TEST(EmbeddingGrad, SmallIsClean) {
-  expectReferences({{"into", {.tokens = 140, .rows = 66, .width = 10, .hasInto = true}},
-                    {"zeros", {.tokens = 9, .rows = 5, .width = 129, .padding = 2}}},
-                   /*checked=*/true);
+  expectTableReferences({{"into", {.tokens = 140, .rows = 66, .width = 10, .hasInto = true}},
+                         {"zeros", {.tokens = 9, .rows = 5, .width = 129, .padding = 2}}},
+                        /*checked=*/true);
 }
 
 } // namespace

@@ -86,8 +86,8 @@ private:
   }
 };
 
-void expectProduct(TestKernels &kernels, const std::string &name, const GroupedIntegers &p,
-                   simt::Schedule::Order order) {
+void expectGroupedIntegers(TestKernels &kernels, const std::string &name, const GroupedIntegers &p,
+                           simt::Schedule::Order order) {
   GroupedIntegersCase product(p);
   product.run(kernels, name, p.hasMinima, order);
   // Few rows multiply exact integers; tiles are of weights that are rounded to elements.
@@ -147,16 +147,16 @@ std::map<std::string, GroupedIntegers> makeManyRows() {
 } // namespace
 
 TEST(GroupedIntegers, MultiplyFewRows) {
-  forEachKernel("grouped_gemv_integers", makeFewRows(), /*checked=*/false, expectProduct);
+  forEachKernel("grouped_gemv_integers", makeFewRows(), /*checked=*/false, expectGroupedIntegers);
 }
 
 TEST(GroupedIntegers, MultiplyManyRows) {
-  forEachKernel("grouped_gemm_integers", makeManyRows(), /*checked=*/false, expectProduct);
+  forEachKernel("grouped_gemm_integers", makeManyRows(), /*checked=*/false, expectGroupedIntegers);
 }
 
 TEST(GroupedIntegers, TouchOnlyWhatTheyMay) {
-  forEachKernel("grouped_gemv_integers", makeFewRows(), /*checked=*/true, expectProduct);
-  forEachKernel("grouped_gemm_integers", makeManyRows(), /*checked=*/true, expectProduct);
+  forEachKernel("grouped_gemv_integers", makeFewRows(), /*checked=*/true, expectGroupedIntegers);
+  forEachKernel("grouped_gemm_integers", makeManyRows(), /*checked=*/true, expectGroupedIntegers);
 }
 
 // Two groups of one matrix, divided anywhere.

@@ -59,8 +59,8 @@ void expectResult(TestKernels &kernels, const std::string &name, const GroupedSi
   EXPECT_LT(distance(out.values, expected), p.out == kF32 ? 3e-6 : 8e-3);
 }
 
-void expectProduct(TestKernels &kernels, const std::string &name, const GroupedProduct &p,
-                   Order order) {
+void expectGroupedProduct(TestKernels &kernels, const std::string &name, const GroupedProduct &p,
+                          Order order) {
   std::mt19937 engine(3);
   HostTensor lhs =
       HostTensor::random(p.element, size_t(p.rows()) * p.k, engine, 1 / std::sqrt(double(p.k)));
@@ -137,11 +137,11 @@ std::map<std::string, OuterProduct> makeOuters() {
 } // namespace
 
 TEST(Grouped, MultipliesFewRows) {
-  forEachKernel("grouped_gemv", makeFewGroupedRows(), /*checked=*/false, expectProduct);
+  forEachKernel("grouped_gemv", makeFewGroupedRows(), /*checked=*/false, expectGroupedProduct);
 }
 
 TEST(Grouped, MultipliesManyRows) {
-  forEachKernel("grouped_gemm", makeManyGroupedRows(), /*checked=*/false, expectProduct);
+  forEachKernel("grouped_gemm", makeManyGroupedRows(), /*checked=*/false, expectGroupedProduct);
 }
 
 TEST(Grouped, MultipliesRowsByRows) {
@@ -149,8 +149,8 @@ TEST(Grouped, MultipliesRowsByRows) {
 }
 
 TEST(Grouped, TouchesOnlyWhatItMay) {
-  forEachKernel("grouped_gemv", makeFewGroupedRows(), /*checked=*/true, expectProduct);
-  forEachKernel("grouped_gemm", makeManyGroupedRows(), /*checked=*/true, expectProduct);
+  forEachKernel("grouped_gemv", makeFewGroupedRows(), /*checked=*/true, expectGroupedProduct);
+  forEachKernel("grouped_gemm", makeManyGroupedRows(), /*checked=*/true, expectGroupedProduct);
   forEachKernel("grouped_outer", makeOuters(), /*checked=*/true, expectOuter);
 }
 

@@ -60,8 +60,8 @@ Parameters getParameters(const HeadsCase &c) {
   return result;
 }
 
-void expectReference(TestKernels &kernels, const std::string &name, const HeadsCase &c,
-                     simt::Schedule::Order order) {
+void expectHeadsReference(TestKernels &kernels, const std::string &name, const HeadsCase &c,
+                          simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   std::mt19937 engine(5);
   const int m = c.rows(), n = c.columns(), k = c.k;
@@ -185,7 +185,7 @@ std::map<std::string, HeadsCase> makeCases() {
   return cases;
 }
 
-void expectReferences(const std::map<std::string, HeadsCase> &cases, bool checked) {
+void expectHeadsReferences(const std::map<std::string, HeadsCase> &cases, bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, each] : cases)
@@ -194,14 +194,14 @@ void expectReferences(const std::map<std::string, HeadsCase> &cases, bool checke
   ASSERT_TRUE(compiled) << compiled.error().message();
   int count = 0;
   for (const auto &[name, each] : cases)
-    expectReference(*compiled, name, each, static_cast<simt::Schedule::Order>(count++ % 3));
+    expectHeadsReference(*compiled, name, each, static_cast<simt::Schedule::Order>(count++ % 3));
 }
 } // namespace
 
-TEST(Heads, AreRotatedAndWrittenWhereTheyBelong) { expectReferences(makeCases(), false); }
+TEST(Heads, AreRotatedAndWrittenWhereTheyBelong) { expectHeadsReferences(makeCases(), false); }
 
 TEST(Heads, TouchOnlyWhatTheyMay) {
   auto cases = makeCases();
   cases.erase("large");
-  expectReferences(cases, true);
+  expectHeadsReferences(cases, true);
 }

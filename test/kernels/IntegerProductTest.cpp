@@ -113,8 +113,8 @@ private:
   }
 };
 
-void run(TestKernels &kernels, const std::string &name, const IntegerProduct &p,
-         IntegerCase &product, simt::Schedule::Order order) {
+void runIntegers(TestKernels &kernels, const std::string &name, const IntegerProduct &p,
+                 IntegerCase &product, simt::Schedule::Order order) {
   std::vector<HostTensor *> tensors = {&product.lhs, &product.integers, &product.scales};
   if (p.hasMinima)
     tensors.push_back(&product.minima);
@@ -128,8 +128,8 @@ void run(TestKernels &kernels, const std::string &name, const IntegerProduct &p,
   EXPECT_TRUE(report->clean()) << report->text();
 }
 
-void expectReferences(const char *templateName,
-                      const std::map<std::string, IntegerProduct> &products, bool checked) {
+void expectIntegerReferences(const char *templateName,
+                             const std::map<std::string, IntegerProduct> &products, bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   bool isGemv = std::string(templateName) == "gemv_integers";
   std::map<std::string, Parameters> kernels;
@@ -141,7 +141,7 @@ void expectReferences(const char *templateName,
   for (const auto &[name, p] : products) {
     SCOPED_TRACE(name);
     IntegerCase product(p);
-    run(*compiled, name, p, product, static_cast<simt::Schedule::Order>(count++ % 3));
+    runIntegers(*compiled, name, p, product, static_cast<simt::Schedule::Order>(count++ % 3));
     // Few rows multiply exact integers; tiles are of weights that are rounded to elements.
     bool exact = p.element == kF32 || isGemv;
     double tolerance = p.out == kF32 && exact                 ? 3e-6
@@ -301,16 +301,16 @@ std::map<std::string, IntegerProduct> makeIntegerGemms() {
 
 static void expectCleanGemvs(std::map<std::string, IntegerProduct> products) {
   std::erase_if(products, [](const auto &each) { return each.second.n > 1000; });
-  expectReferences("gemv_integers", products, true);
+  expectIntegerReferences("gemv_integers", products, true);
 }
 
 TEST(IntegerGemv, IsAProductAndItsEpilogue) {
-  expectReferences("gemv_integers", makeIntegerGemvs(), false);
+  expectIntegerReferences("gemv_integers", makeIntegerGemvs(), false);
 }
 TEST(IntegerGemv, TouchesOnlyWhatItMay) { expectCleanGemvs(makeIntegerGemvs()); }
 
 TEST(FixedPointGemv, IsAProductAndItsEpilogue) {
-  expectReferences("gemv_integers", makeFixedPoint(), false);
+  expectIntegerReferences("gemv_integers", makeFixedPoint(), false);
 }
 TEST(FixedPointGemv, TouchesOnlyWhatItMay) { expectCleanGemvs(makeFixedPoint()); }
 
@@ -332,13 +332,13 @@ static void expectSameBitsForEveryNumberOfRows(int sharedBytes) {
     auto compiled = TestKernels::compile(getTemplate("gemv_integers"), kernels, /*checked=*/false);
     ASSERT_TRUE(compiled) << compiled.error().message();
     IntegerCase all(p);
-    run(*compiled, "rows_8", p, all, simt::Schedule::Order::Forward);
+    runIntegers(*compiled, "rows_8", p, all, simt::Schedule::Order::Forward);
     for (const auto &[name, few] : products) {
       SCOPED_TRACE(name);
       IntegerCase part = all;
       part.lhs.values.resize(size_t(few.m) * few.k);
       part.out = HostTensor(kF32, size_t(few.m) * few.n);
-      run(*compiled, name, few, part, simt::Schedule::Order::Forward);
+      runIntegers(*compiled, name, few, part, simt::Schedule::Order::Forward);
       for (size_t i = 0; i < part.out.values.size(); ++i)
         ASSERT_EQ(part.out.values[i], all.out.values[i]) << i;
     }
@@ -367,7 +367,7 @@ TEST(FixedPointGemv, KeepsSegmentsApart) {
   product.lhs.values[5] = 1e20;
   product.lhs.values[p.k + 5] = std::numeric_limits<double>::infinity();
   product.lhs.values[2 * p.k + 5] = std::numeric_limits<double>::quiet_NaN();
-  run(*compiled, "product", p, product, simt::Schedule::Order::Forward);
+  runIntegers(*compiled, "product", p, product, simt::Schedule::Order::Forward);
   for (int column = 0; column < p.n; ++column) {
     double expected = product.lhs.values[70] * 100 * product.scales.values[column * 4 + 2];
     EXPECT_NEAR(product.out.values[column], expected, 1e-6 * std::abs(expected));
@@ -377,13 +377,13 @@ TEST(FixedPointGemv, KeepsSegmentsApart) {
 }
 
 TEST(IntegerGemm, IsAProductAndItsEpilogue) {
-  expectReferences("gemm_integers", makeIntegerGemms(), false);
+  expectIntegerReferences("gemm_integers", makeIntegerGemms(), false);
 }
 
 TEST(IntegerGemm, TouchesOnlyWhatItMay) {
   auto products = makeIntegerGemms();
   products.erase("large");
-  expectReferences("gemm_integers", products, true);
+  expectIntegerReferences("gemm_integers", products, true);
 }
 
 // A scale of 16 bits is the same number in f32.
@@ -406,8 +406,8 @@ TEST(IntegerProducts, HaveTheSameBitsWithScalesOfF32) {
       SCOPED_TRACE(of);
       IntegerCase narrow(product), wide = narrow;
       wide.scales.type = kF32;
-      run(*compiled, of, product, narrow, simt::Schedule::Order::Forward);
-      run(*compiled, of + "_widened", product, wide, simt::Schedule::Order::Forward);
+      runIntegers(*compiled, of, product, narrow, simt::Schedule::Order::Forward);
+      runIntegers(*compiled, of + "_widened", product, wide, simt::Schedule::Order::Forward);
       EXPECT_EQ(narrow.out.values, wide.out.values);
     }
   }

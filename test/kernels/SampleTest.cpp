@@ -53,8 +53,8 @@ HostTensor makeScratch(const Batch &batch) {
   return scratch;
 }
 
-void expectReference(TestKernels &kernels, const std::string &name, const Batch &batch,
-                     simt::Schedule::Order order) {
+void expectSampleReference(TestKernels &kernels, const std::string &name, const Batch &batch,
+                           simt::Schedule::Order order) {
   SCOPED_TRACE(name);
   std::mt19937 engine(11);
   size_t count = batch.slots.size();
@@ -95,7 +95,7 @@ void expectReference(TestKernels &kernels, const std::string &name, const Batch 
   }
 }
 
-void expectReferences(const std::map<std::string, Batch> &batches, bool checked) {
+void expectSampleReferences(const std::map<std::string, Batch> &batches, bool checked) {
   SINTER_SKIP_WITHOUT_KERNELS();
   std::map<std::string, Parameters> kernels;
   for (const auto &[name, batch] : batches)
@@ -105,7 +105,7 @@ void expectReferences(const std::map<std::string, Batch> &batches, bool checked)
   ASSERT_TRUE(compiled) << compiled.error().message();
   int count = 0;
   for (const auto &[name, batch] : batches)
-    expectReference(*compiled, name, batch, static_cast<simt::Schedule::Order>(count++ % 3));
+    expectSampleReference(*compiled, name, batch, static_cast<simt::Schedule::Order>(count++ % 3));
 }
 
 /// One of each.
@@ -132,17 +132,17 @@ std::vector<Slot> makeSlots() {
 }
 
 TEST(Sample, DrawsWhatIsDefined) {
-  expectReferences({{"one", {}},
-                    {"odd", {.vocabulary = 1001, .slots = makeSlots()}},
-                    {"even", {.vocabulary = 4098, .slots = makeSlots()}},
-                    {"many", {.vocabulary = 50'000, .slots = makeSlots()}}},
-                   /*checked=*/false);
+  expectSampleReferences({{"one", {}},
+                          {"odd", {.vocabulary = 1001, .slots = makeSlots()}},
+                          {"even", {.vocabulary = 4098, .slots = makeSlots()}},
+                          {"many", {.vocabulary = 50'000, .slots = makeSlots()}}},
+                         /*checked=*/false);
 }
 
 TEST(Sample, SmallIsClean) {
-  expectReferences({{"few", {.vocabulary = 37, .slots = makeSlots()}},
-                    {"pairs", {.vocabulary = 2050, .slots = {{.topK = 7, .topP = 0.8}}}}},
-                   /*checked=*/true);
+  expectSampleReferences({{"few", {.vocabulary = 37, .slots = makeSlots()}},
+                          {"pairs", {.vocabulary = 2050, .slots = {{.topK = 7, .topP = 0.8}}}}},
+                         /*checked=*/true);
 }
 
 } // namespace

@@ -134,7 +134,7 @@ struct Problem {
   SmallVector<ReferenceTensor> inputs, operands;
 };
 
-void check(const GradCase &c, double tolerance = kTolerance, TargetAttr target = {}) {
+void checkGradient(const GradCase &c, double tolerance = kTolerance, TargetAttr target = {}) {
   Problem problem(c);
   expectSameAsReference(makeModule(c), tolerance, target,
                         [&](unsigned index, RankedTensorType) { return problem.operands[index]; });
@@ -144,18 +144,18 @@ class AttentionGradShapes : public testing::TestWithParam<GradCase> {};
 
 TEST_P(AttentionGradShapes, F32) {
   for (TargetAttr target : getHostTargets())
-    check(GetParam(), kTolerance, target);
+    checkGradient(GetParam(), kTolerance, target);
 }
 TEST_P(AttentionGradShapes, Bf16) {
   GradCase c = GetParam();
   c.element = "bf16";
-  check(c);
+  checkGradient(c);
 }
 
 TEST_P(AttentionGradShapes, AllInBf16) {
   GradCase c = GetParam();
   c.element = c.gradient = "bf16";
-  check(c, 6e-3);
+  checkGradient(c, 6e-3);
 }
 
 INSTANTIATE_TEST_SUITE_P(AttentionGrad, AttentionGradShapes,
@@ -168,54 +168,54 @@ INSTANTIATE_TEST_SUITE_P(AttentionGrad, AttentionGradShapes,
 // Scores are larger, the more elements heads have.
 void checkWide(GradCase c) {
   for (TargetAttr target : getHostTargets())
-    check(c, 2 * kTolerance, target);
+    checkGradient(c, 2 * kTolerance, target);
   c.element = "bf16";
-  check(c, 2 * kTolerance);
+  checkGradient(c, 2 * kTolerance);
   c.gradient = "bf16";
-  check(c, 6e-3);
+  checkGradient(c, 6e-3);
 }
 
 TEST(AttentionGrad, WideHeads) { checkWide({1, 70, 2, 1, 512}); }
 TEST(AttentionGrad, WideHeadsThatAreNoWholeVectors) { checkWide({1, 37, 3, 3, 330}); }
-TEST(AttentionGrad, WideHeadsOf1024) { check({1, 9, 1, 1, 1024}, 3 * kTolerance); }
+TEST(AttentionGrad, WideHeadsOf1024) { checkGradient({1, 9, 1, 1, 1024}, 3 * kTolerance); }
 
-TEST(AttentionGrad, Full) { check({2, 70, 4, 2, 32, ""}); }
-TEST(AttentionGrad, FullOfOtherKeys) { check({1, 30, 4, 2, 32, "", 77}); }
-TEST(AttentionGrad, Window) { check({1, 150, 4, 2, 32, "causal, window = 17 : i64"}); }
-TEST(AttentionGrad, WindowNotCausal) { check({1, 90, 2, 2, 32, "window = 5 : i64"}); }
-TEST(AttentionGrad, Softcap) { check({1, 80, 4, 2, 24, "causal, softcap = 2.0 : f64"}); }
+TEST(AttentionGrad, Full) { checkGradient({2, 70, 4, 2, 32, ""}); }
+TEST(AttentionGrad, FullOfOtherKeys) { checkGradient({1, 30, 4, 2, 32, "", 77}); }
+TEST(AttentionGrad, Window) { checkGradient({1, 150, 4, 2, 32, "causal, window = 17 : i64"}); }
+TEST(AttentionGrad, WindowNotCausal) { checkGradient({1, 90, 2, 2, 32, "window = 5 : i64"}); }
+TEST(AttentionGrad, Softcap) { checkGradient({1, 80, 4, 2, 24, "causal, softcap = 2.0 : f64"}); }
 
 TEST(AttentionGrad, Alibi) {
   GradCase c{1, 80, 4, 2, 24};
   c.alibi = true;
-  check(c);
+  checkGradient(c);
 }
 
 TEST(AttentionGrad, First) {
   GradCase c{2, 150, 4, 2, 24};
   c.first = true;
-  check(c);
+  checkGradient(c);
 }
 
 TEST(AttentionGrad, Start) {
   GradCase c{2, 20, 4, 2, 24, "causal", 75};
   c.start = true;
-  check(c);
+  checkGradient(c);
 }
 
 TEST(AttentionGrad, Dropout) {
   GradCase c{2, 70, 4, 2, 24};
   c.dropout = 0.25;
   for (TargetAttr target : getHostTargets())
-    check(c, kTolerance, target);
+    checkGradient(c, kTolerance, target);
 }
 
 TEST(AttentionGrad, Everything) {
   GradCase c{2, 90, 4, 2, 24, "causal, softcap = 5.0 : f64, window = 33 : i64", 131};
   c.start = c.first = c.alibi = true;
-  check(c);
+  checkGradient(c);
   c.dropout = 0.5;
-  check(c);
+  checkGradient(c);
 }
 
 // What scores have beside products, on a matrix unit: rows that are no whole tiles, groups of query
@@ -224,11 +224,12 @@ TEST(AttentionGrad, EverythingInBf16) {
   GradCase c{2, 90, 4, 2, 32, "causal, softcap = 5.0 : f64, window = 33 : i64", 131};
   c.element = c.gradient = "bf16";
   c.start = c.first = c.alibi = true;
-  check(c, 6e-3);
+  checkGradient(c, 6e-3);
   c.dropout = 0.5;
-  check(c, 6e-3);
-  check({1, 200, 2, 2, 64, "causal", 0, false, /*first=*/true, false, 0, "bf16", "bf16"}, 6e-3);
-  check({1, 33, 3, 1, 96, "", 70, false, false, false, 0, "bf16", "bf16"}, 6e-3);
+  checkGradient(c, 6e-3);
+  checkGradient({1, 200, 2, 2, 64, "causal", 0, false, /*first=*/true, false, 0, "bf16", "bf16"},
+                6e-3);
+  checkGradient({1, 33, 3, 1, 96, "", 70, false, false, false, 0, "bf16", "bf16"}, 6e-3);
 }
 
 TEST(AttentionGrad, RandomShapes) {
@@ -244,7 +245,7 @@ TEST(AttentionGrad, RandomShapes) {
     c.first = generator() % 2;
     c.alibi = generator() % 2;
     SCOPED_TRACE(makeModule(c));
-    check(c);
+    checkGradient(c);
   }
 }
 

@@ -124,7 +124,7 @@ MakeArgument makeArguments(const AttentionCase &c) {
   };
 }
 
-void check(const AttentionCase &c, double tolerance, TargetAttr target = {}) {
+void checkAttention(const AttentionCase &c, double tolerance, TargetAttr target = {}) {
   expectSameAsReference(makeKernel(c), tolerance, target, makeArguments(c));
 }
 
@@ -132,26 +132,26 @@ class AttentionShapes : public testing::TestWithParam<AttentionCase> {};
 
 TEST_P(AttentionShapes, F32) {
   for (TargetAttr target : getHostTargets())
-    check(GetParam(), 2e-6, target);
+    checkAttention(GetParam(), 2e-6, target);
 }
 TEST_P(AttentionShapes, Bf16Cache) {
   AttentionCase c = GetParam();
   c.cache = "bf16";
   if (!c.keyLayout.empty())
     c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
-  check(c, 6e-3);
+  checkAttention(c, 6e-3);
 }
 TEST_P(AttentionShapes, Bf16CacheWithoutPairs) {
   AttentionCase c = GetParam();
   c.cache = "bf16";
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 TEST_P(AttentionShapes, Bf16) {
   AttentionCase c = GetParam();
   c.query = c.cache = c.result = "bf16";
   if (!c.keyLayout.empty())
     c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
-  check(c, 8e-3);
+  checkAttention(c, 8e-3);
 }
 
 /// Keys and values of 8 bits in the layout of their own.
@@ -162,8 +162,8 @@ AttentionCase withBytes(AttentionCase c, const char *type) {
   return c;
 }
 
-TEST_P(AttentionShapes, Int8Cache) { check(withBytes(GetParam(), "i8"), 2e-6); }
-TEST_P(AttentionShapes, Fp8Cache) { check(withBytes(GetParam(), "f8E4M3FN"), 2e-6); }
+TEST_P(AttentionShapes, Int8Cache) { checkAttention(withBytes(GetParam(), "i8"), 2e-6); }
+TEST_P(AttentionShapes, Fp8Cache) { checkAttention(withBytes(GetParam(), "f8E4M3FN"), 2e-6); }
 
 INSTANTIATE_TEST_SUITE_P(
     Attention, AttentionShapes,
@@ -173,16 +173,24 @@ INSTANTIATE_TEST_SUITE_P(
                     AttentionCase{1, 100, 3, 1, 8, 130}, AttentionCase{1, 70, 1, 1, 256, 200},
                     AttentionCase{2, 3, 2, 2, 1, 9}, AttentionCase{1, 64, 2, 2, 33, 300}));
 
-TEST(Attention, NotCausal) { check({2, 9, 4, 2, 32, 75, ""}, 2e-6); }
-TEST(Attention, Window) { check({2, 90, 4, 2, 32, 200, "causal, window = 17 : i64"}, 2e-6); }
-TEST(Attention, WindowOfOneRow) { check({2, 1, 4, 2, 32, 200, "causal, window = 40 : i64"}, 2e-6); }
-TEST(Attention, WindowNotCausal) { check({2, 30, 4, 2, 32, 100, "window = 5 : i64"}, 2e-6); }
-TEST(Attention, Softcap) { check({2, 20, 4, 2, 24, 90, "causal, softcap = 2.0 : f64"}, 2e-6); }
+TEST(Attention, NotCausal) { checkAttention({2, 9, 4, 2, 32, 75, ""}, 2e-6); }
+TEST(Attention, Window) {
+  checkAttention({2, 90, 4, 2, 32, 200, "causal, window = 17 : i64"}, 2e-6);
+}
+TEST(Attention, WindowOfOneRow) {
+  checkAttention({2, 1, 4, 2, 32, 200, "causal, window = 40 : i64"}, 2e-6);
+}
+TEST(Attention, WindowNotCausal) {
+  checkAttention({2, 30, 4, 2, 32, 100, "window = 5 : i64"}, 2e-6);
+}
+TEST(Attention, Softcap) {
+  checkAttention({2, 20, 4, 2, 24, 90, "causal, softcap = 2.0 : f64"}, 2e-6);
+}
 
 TEST(Attention, Alibi) {
   AttentionCase c{2, 20, 4, 2, 24, 90};
   c.alibi = true;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 TEST(Attention, AlibiSoftcapWindowInBf16) {
@@ -190,39 +198,39 @@ TEST(Attention, AlibiSoftcapWindowInBf16) {
   c.alibi = true;
   c.cache = "bf16";
   c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
-  check(c, 8e-3);
+  checkAttention(c, 8e-3);
 }
 
 TEST(Attention, First) {
   AttentionCase c{2, 120, 4, 2, 24, 120};
   c.start = false;
   c.first = true;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
   c.keyLayout = c.valueLayout = "";
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 TEST(Attention, FirstWindowAlibiNotCausal) {
   AttentionCase c{2, 70, 2, 2, 24, 90, "window = 33 : i64"};
   c.first = c.alibi = true;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 // The logarithm of a sum of exponentials of scores: relative to its own size as exact as they are.
 TEST(Attention, Logsumexp) {
   AttentionCase c{2, 100, 4, 2, 24, 130};
   c.logsumexp = true;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
   c.attributes += ", softcap = 2.0 : f64";
   c.first = c.alibi = true;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 TEST(Attention, LogsumexpOfOneKey) {
   AttentionCase c{1, 1, 2, 2, 8, 1, ""};
   c.start = false;
   c.logsumexp = true;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 TEST(Attention, LogsumexpOfPairs) {
@@ -230,17 +238,17 @@ TEST(Attention, LogsumexpOfPairs) {
   c.cache = "bf16";
   c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
   c.logsumexp = true;
-  check(c, 6e-3);
+  checkAttention(c, 6e-3);
 }
 
 TEST(Attention, Dropout) {
   AttentionCase c{2, 60, 4, 2, 24, 80};
   c.dropout = c.logsumexp = true;
   for (TargetAttr target : getHostTargets())
-    check(c, 2e-6, target);
+    checkAttention(c, 2e-6, target);
   c.keyLayout = c.valueLayout = "";
   c.first = c.alibi = true;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 TEST(Attention, DropoutOfPairs) {
@@ -248,19 +256,19 @@ TEST(Attention, DropoutOfPairs) {
   c.cache = "bf16";
   c.keyLayout = "#sinter.key_panels<width = 16, interleave = 2>";
   c.dropout = true;
-  check(c, 6e-3);
+  checkAttention(c, 6e-3);
 }
 
 TEST(Attention, WithoutStart) {
   AttentionCase c{2, 50, 4, 4, 16, 50};
   c.start = false;
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 TEST(Attention, DenseCaches) {
   AttentionCase c{2, 21, 4, 2, 40, 70};
   c.keyLayout = c.valueLayout = "";
-  check(c, 2e-6);
+  checkAttention(c, 2e-6);
 }
 
 // Dense keys of bf16 are multiplied by pairs where panels of them are.
@@ -268,9 +276,9 @@ TEST(Attention, DenseCachesOfPairs) {
   AttentionCase c{2, 21, 4, 2, 33, 91};
   c.cache = "bf16";
   c.keyLayout = c.valueLayout = "";
-  check(c, 6e-3);
+  checkAttention(c, 6e-3);
   c.dropout = c.logsumexp = true;
-  check(c, 6e-3);
+  checkAttention(c, 6e-3);
 }
 
 /// Keys and values of bf16, in panels of pairs or dense.
@@ -286,19 +294,19 @@ AttentionCase withPairs(AttentionCase c, bool dense) {
 // odd number of panels, and all that scores may have beside products.
 TEST(Attention, PairsOfWholeSteps) {
   for (bool dense : {false, true}) {
-    check(withPairs({1, 129, 2, 2, 64, 144}, dense), 6e-3);
-    check(withPairs({2, 4, 4, 1, 32, 77}, dense), 6e-3);
-    check(withPairs({1, 1, 8, 2, 96, 211}, dense), 6e-3);
-    check(withPairs({2, 9, 4, 2, 32, 75, ""}, dense), 6e-3);
+    checkAttention(withPairs({1, 129, 2, 2, 64, 144}, dense), 6e-3);
+    checkAttention(withPairs({2, 4, 4, 1, 32, 77}, dense), 6e-3);
+    checkAttention(withPairs({1, 1, 8, 2, 96, 211}, dense), 6e-3);
+    checkAttention(withPairs({2, 9, 4, 2, 32, 75, ""}, dense), 6e-3);
     AttentionCase all{2, 20, 6, 2, 64, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
     all.alibi = all.logsumexp = true;
-    check(withPairs(all, dense), 8e-3);
+    checkAttention(withPairs(all, dense), 8e-3);
     AttentionCase documents{2, 60, 4, 2, 32, 80};
     documents.first = documents.dropout = documents.logsumexp = true;
-    check(withPairs(documents, dense), 6e-3);
+    checkAttention(withPairs(documents, dense), 6e-3);
     AttentionCase narrow{1, 70, 2, 1, 128, 70};
     narrow.query = narrow.result = "bf16";
-    check(withPairs(narrow, dense), 8e-3);
+    checkAttention(withPairs(narrow, dense), 8e-3);
   }
 }
 
@@ -356,16 +364,16 @@ TEST(Attention, CachesOfBytes) {
   for (const char *type : {"i8", "f8E4M3FN"}) {
     AttentionCase dense{2, 21, 4, 2, 40, 70};
     dense.keyLayout = dense.valueLayout = "";
-    check(withBytes(dense, type), 2e-6);
+    checkAttention(withBytes(dense, type), 2e-6);
     AttentionCase all{2, 20, 6, 2, 24, 91, "causal, softcap = 5.0 : f64, window = 33 : i64"};
     all.alibi = all.logsumexp = true;
-    check(withBytes(all, type), 2e-6);
+    checkAttention(withBytes(all, type), 2e-6);
     AttentionCase documents{2, 60, 4, 2, 24, 80};
     documents.first = documents.dropout = true;
-    check(withBytes(documents, type), 2e-6);
+    checkAttention(withBytes(documents, type), 2e-6);
     AttentionCase narrow{2, 9, 4, 2, 32, 75, ""};
     narrow.query = narrow.result = "bf16";
-    check(withBytes(narrow, type), 4e-3);
+    checkAttention(withBytes(narrow, type), 4e-3);
   }
 }
 

@@ -8,7 +8,7 @@ using fb::CollectiveKind;
 
 namespace {
 
-Cluster makeCluster(std::vector<LinkLevel> levels) {
+Cluster makeRing(std::vector<LinkLevel> levels) {
   Cluster cluster;
   cluster.name = cluster.source = "test";
   cluster.device = {"device", "cpu", uint64_t(1) << 30, 1e9, 2e9, 1e9, 1};
@@ -23,7 +23,7 @@ Task computing(double seconds) {
   return task;
 }
 
-Task gather(uint32_t group, uint64_t bytes, uint32_t stream) {
+Task gathering(uint32_t group, uint64_t bytes, uint32_t stream) {
   Task task;
   task.transfer = Transfer{CollectiveKind::AllGather, group, bytes};
   task.stream = stream;
@@ -65,7 +65,7 @@ using Ranks = std::vector<size_t>;
 TEST(AlikeRanksTest, PlacesOfOneStageAre) {
   std::vector<TaskList> stages(2);
   std::vector<SimulatedRank> ranks = makeGrid(stages, 2, 2);
-  EXPECT_EQ(findAlikeRanks(makeCluster({{"inner", 2, 1, 1}, {"outer", 8, 1, 1}}), ranks),
+  EXPECT_EQ(findAlikeRanks(makeRing({{"inner", 2, 1, 1}, {"outer", 8, 1, 1}}), ranks),
             Ranks({0, 0, 0, 0, 4, 4, 4, 4}));
 }
 
@@ -74,14 +74,14 @@ TEST(AlikeRanksTest, WhoHasNoNeighbourInTheIslandIsNot) {
   std::vector<SimulatedRank> ranks = makeGrid(stages, 2, 3);
   for (SimulatedRank &rank : ranks)
     rank.groups.resize(1); // of three: 0, 1, 2 and 3, 4, 5
-  EXPECT_EQ(findAlikeRanks(makeCluster({{"inner", 2, 1, 1}, {"outer", 6, 1, 1}}), ranks),
+  EXPECT_EQ(findAlikeRanks(makeRing({{"inner", 2, 1, 1}, {"outer", 6, 1, 1}}), ranks),
             Ranks({0, 0, 2, 2, 0, 0}));
-  EXPECT_EQ(findAlikeRanks(makeCluster({{"all", 6, 1, 1}}), ranks), Ranks(6, 0));
+  EXPECT_EQ(findAlikeRanks(makeRing({{"all", 6, 1, 1}}), ranks), Ranks(6, 0));
 }
 
 TEST(AlikeRanksTest, WhoseGroupsShareALinkIsNot) {
   // Two boards without a switch. On the first one both groups of a rank are of one link.
-  Cluster cluster = makeCluster({{"board", 4, 1, 1, Topology::FullyConnected}, {"all", 8, 1, 1}});
+  Cluster cluster = makeRing({{"board", 4, 1, 1, Topology::FullyConnected}, {"all", 8, 1, 1}});
   TaskList list;
   std::vector<SimulatedRank> ranks;
   for (size_t rank = 0; rank < 8; ++rank) {
@@ -97,7 +97,7 @@ TEST(AlikeRanksTest, SendersToOneRankAreNot) {
   TaskList send = {pass(false, 1, 10)}, receive = {pass(true, 0, 10)};
   std::vector<SimulatedRank> ranks = {
       {{&send}, {}, {0, 2}}, {{&send}, {}, {1, 2}}, {{&receive}, {}, {0, 2}}};
-  EXPECT_EQ(findAlikeRanks(makeCluster({{"all", 3, 1, 1}}), ranks), Ranks({0, 1, 2}));
+  EXPECT_EQ(findAlikeRanks(makeRing({{"all", 3, 1, 1}}), ranks), Ranks({0, 1, 2}));
 }
 
 /// Steps of grids drawn by chance take the same times, whether one rank plays for those that are
@@ -110,8 +110,8 @@ TEST(AlikeRanksTest, StepsTakeTheSameTimes) {
     size_t rows = 1 + draw(4), columns = 1 + draw(4), places = 1 + draw(3);
     size_t island = 2 + draw(4);
     auto topology = [&] { return draw(2) != 0 ? Topology::FullyConnected : Topology::Switch; };
-    Cluster cluster = makeCluster(
-        {{"inner", island, 1, 2, topology()}, {"outer", 24 * island, 3, 1, topology()}});
+    Cluster cluster =
+        makeRing({{"inner", island, 1, 2, topology()}, {"outer", 24 * island, 3, 1, topology()}});
     if (draw(2) != 0)
       cluster.routing = Routing::Direct;
     std::vector<TaskList> stages(places);
@@ -122,7 +122,7 @@ TEST(AlikeRanksTest, StepsTakeTheSameTimes) {
           list.push_back(pass(true, uint32_t(stage) - 1, 24));
         for (uint32_t i = draw(5); i-- > 0;) {
           list.push_back(computing(1 + draw(50)));
-          list.push_back(gather(draw(3), 144 * (1 + draw(3)), draw(3)));
+          list.push_back(gathering(draw(3), 144 * (1 + draw(3)), draw(3)));
           if (draw(2) != 0)
             list.back().waits = {uint32_t(list.size()) - 2};
         }
