@@ -34,14 +34,14 @@ struct SamplingOptions {
   int64_t topK = 0;      ///< of the k largest; 0: of all
   float topP = 1;        ///< of the likeliest that have this probability together; 1: of all
   float minP = 0;        ///< of those that are so many times as likely as the likeliest; 0: of all
-  Penalties penalties;
+  Penalties penalties = {};
   uint64_t seed = 0;
 };
 
 struct GenerateRequest {
   std::vector<int32_t> prompt;
   int64_t maxNewTokens = 0;
-  SamplingOptions sampling;
+  SamplingOptions sampling = {};
   /// The first tokens of the prompt that the slot's cache holds from the run before: of its prompt
   /// and of what it made, all but the last token.
   size_t cached = 0;
