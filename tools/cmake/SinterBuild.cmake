@@ -45,7 +45,7 @@ endif()
 if(SINTER_FUZZ)
   # Of debug information a stack trace needs lines alone. What checks of pointers to nothing, or to
   # too small an object, would say, AddressSanitizer says of the access: they are a third of the time
-  # to compile.
+  # to compile the largest source.
   add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=null,object-size
     -fno-sanitize-recover=undefined -gline-tables-only)
   add_link_options(-fsanitize=address,undefined)

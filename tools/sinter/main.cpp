@@ -8,6 +8,7 @@
 #include "tools/sinter/Commands.h"
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 /// Prints what is wrong with the command line, and whose help says what would be right.
 static int printUsageError(const CLI::App &program, const char *first,
@@ -30,11 +31,12 @@ CLI::App *sinter::cli::addCommand(CLI::App &program, const std::string &name,
   return program.add_subcommand(name, summary);
 }
 
+namespace {
 struct Command {
   std::string_view name;
   void (*add)(CLI::App &program);
 };
-static constexpr Command kCommands[] = {
+constexpr Command kCommands[] = {
     {"bench", sinter::cli::addBench},       {"cache", sinter::cli::addCache},
     {"chat", sinter::cli::addChat},         {"compare", sinter::cli::addCompare},
     {"compile", sinter::cli::addCompile},   {"devices", sinter::cli::addDevices},
@@ -44,6 +46,7 @@ static constexpr Command kCommands[] = {
     {"profile", sinter::cli::addProfile},   {"quantize", sinter::cli::addQuantize},
     {"tokenize", sinter::cli::addTokenize}, {"train", sinter::cli::addTrain},
     {"verify", sinter::cli::addVerify},     {"verify-pass", sinter::cli::addVerifyPass}};
+} // namespace
 
 /// Adds the command that was asked for, or all of them where it takes all to answer: to make the
 /// options of every command takes a third of the program's start.
