@@ -486,7 +486,7 @@ CUresult cuLibraryLoadData(CUlibrary *handle, const void *code, CUjit_option *, 
   auto program = simt::Program::load(file);
   if (!program)
     return CUDA_ERROR_INVALID_IMAGE;
-  *handle = reinterpret_cast<CUlibrary>(device().libraries.make({std::move(*program), {}}));
+  *handle = reinterpret_cast<CUlibrary>(device().libraries.make({*program, {}}));
   return CUDA_SUCCESS;
 }
 CUresult cuLibraryUnload(CUlibrary handle) {

@@ -182,7 +182,7 @@ void CompiledModel::runRagged(const std::function<void(std::span<const float>, i
         check(std::span(logits).subspan(slot * spec.vocabSize, spec.vocabSize), start[slot] - 1);
     }
   };
-  for (std::vector<int64_t> count : {std::vector<int64_t>{7, 3}, {7, 0}, {2, 6}, {0, 7}})
+  for (const std::vector<int64_t> &count : {std::vector<int64_t>{7, 3}, {7, 0}, {2, 6}, {0, 7}})
     run("prefill", count);
   while (start[0] < length)
     run("decode", {1, start[1] < length ? 1 : 0});

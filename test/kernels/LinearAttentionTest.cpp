@@ -47,7 +47,8 @@ struct Rule : Common {
 
   Rule(Sizes sizes, bool hasState = true, std::string element = kF32, std::string gate = kF32,
        double tolerance = 1e-5, bool additive = false)
-      : Common{sizes, element, gate, additive}, hasState(hasState), tolerance(tolerance) {}
+      : Common{sizes, std::move(element), std::move(gate), additive}, hasState(hasState),
+        tolerance(tolerance) {}
 
   Parameters getParameters() const {
     Parameters parameters = Common::getParameters();

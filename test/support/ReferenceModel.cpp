@@ -184,7 +184,7 @@ double ReferenceModel::raggedError() {
   // Slot 0 runs ahead in full chunks, slot 1 comes behind with fewer tokens and pauses.
   std::vector<int64_t> start = {0, 0};
   double worst = 0;
-  for (std::vector<int64_t> count : {std::vector<int64_t>{7, 3}, {7, 0}, {2, 6}, {0, 7}})
+  for (const std::vector<int64_t> &count : {std::vector<int64_t>{7, 3}, {7, 0}, {2, 6}, {0, 7}})
     worst = std::max(worst, stepError("prefill", start, count));
   while (start[0] < length)
     worst = std::max(worst, stepError("decode", start, {1, start[1] < length ? 1 : 0}));

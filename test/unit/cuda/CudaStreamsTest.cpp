@@ -81,7 +81,7 @@ protected:
     auto arena = [](uint64_t index) { return slice(Space::Arena, index * bytes, bytes); };
     run.inputs = {{"x", fb::DType::F32, {int64_t(count)}, x}};
     run.outputs = {{"y", fb::DType::F32, {int64_t(count)}, y}};
-    auto command = [&](uint32_t kernel, std::vector<fb::Slice> slices, std::string label,
+    auto command = [&](uint32_t kernel, std::vector<fb::Slice> slices, const std::string &label,
                        uint32_t stream, std::vector<uint32_t> waits) {
       Parts::Command made = launch(kernel, 1, std::move(slices), label, "", {fb::DType::F32});
       made.stream = stream;
