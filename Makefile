@@ -50,7 +50,7 @@ test-cpus:
 
 fuzz: packages
 	cmake --preset fuzz
-	cmake --build build-fuzz -j $(JOBS) --target FuzzTargets
+	cmake --build build-fuzz -j $(JOBS)
 	tools/dev/fuzz.sh build-fuzz $(FUZZ_SECONDS) $(JOBS)
 
 lint:

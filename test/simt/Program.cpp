@@ -180,6 +180,11 @@ Expected<void> runCompiler(std::vector<std::string> words, const fs::path &sourc
 /// The prelude, precompiled: to read it takes longer than to compile most kernels.
 Expected<fs::path> buildPrelude(const CompileOptions &options) {
   std::vector<std::string> words = commonFlags(options.checked);
+  // Templates that the prelude's functions instantiate (<cmath>'s special functions, which nobody
+  // calls) are instantiated here, not in every source. The name says what is in it; times of
+  // headers, which a checkout changes, do not.
+  words.insert(words.end(), {"-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp", "-x",
+                             "c++-header"});
   ContentHash hash;
   hash.add(Program::toolchain());
   for (const std::string &word : words)
@@ -187,8 +192,6 @@ Expected<fs::path> buildPrelude(const CompileOptions &options) {
   fs::path prelude = options.cache / ("prelude-" + hash.hex() + ".pch");
   if (fs::exists(prelude))
     return prelude;
-  // The name says what is in it; times of headers, which a checkout changes, do not.
-  words.insert(words.end(), {"-Xclang", "-fno-pch-timestamp", "-x", "c++-header"});
   fs::path made = makeTemporaryName(prelude);
   SINTER_CHECK(runCompiler(words, std::string(SINTER_SIMT_ROOT) + "/test/simt/KernelPrelude.h",
                            made, "KernelPrelude.h"));
