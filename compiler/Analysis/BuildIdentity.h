@@ -5,8 +5,8 @@
 
 namespace sinter {
 
-/// A text that tells one build of the compiler from another: sizes and times of the files that hold
-/// it, MLIR and LLVM.
+/// A text that tells one build of the compiler from another: size and time of the file that holds
+/// it, and MLIR and LLVM with it.
 std::string identifyBuild();
 
 } // namespace sinter

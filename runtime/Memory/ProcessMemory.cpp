@@ -43,10 +43,10 @@ std::optional<Error> describeShortage(const std::string &name, uint64_t needed,
 
 uint64_t otherBytes(const MemoryUse &use, uint64_t programBytes, uint64_t attachedBytes,
                     size_t ranks) {
-  // Measured on Debian 12, LLVM 22.1 and Open MPI 4.1: 6.2 to 7.5 MiB in runs of one rank, the code
+  // Measured on Debian 12, LLVM 22.1 and Open MPI 4.1: 4.6 to 6.1 MiB in runs of one rank, the code
   // included, 2.5 more under MPI; of a program's bytes three are held, as stored and as commands
   // that are bound.
-  constexpr uint64_t mebibyte = 1 << 20, libraries = 11 * mebibyte / 2, mpi = 3 * mebibyte;
+  constexpr uint64_t mebibyte = 1 << 20, libraries = 4 * mebibyte, mpi = 3 * mebibyte;
   // In whole MiB: plans of a run within other budgets differ by commands, and are allowed the same.
   uint64_t programs = roundUp(3 * programBytes, mebibyte);
   uint64_t code = std::max(2 * mebibyte, 2 * use.code) - use.code; // as stored and as it is run

@@ -32,7 +32,7 @@ std::optional<Error> describeShortage(const std::string &name, uint64_t needed, 
 /// What a process on the CPU holds beside the spaces of `use` and apart from what its caller made,
 /// one of `ranks` that run an executable together: the data of its libraries, heap, stacks, and the
 /// executable with its `programBytes`, `attachedBytes` and machine code, which as it is run is in
-/// `use` already. An allowance, so that it is the same for runs of one kind: 5.5 MiB, 3 more for
+/// `use` already. An allowance, so that it is the same for runs of one kind: 4 MiB, 3 more for
 /// MPI, what is attached, three times the programs in whole MiB, and code twice, at least 2 MiB of
 /// it: what a plan without code is to say.
 uint64_t otherBytes(const MemoryUse &use, uint64_t programBytes, uint64_t attachedBytes,

@@ -1,5 +1,5 @@
-// Loaded into sinter-opt, which has Sinter's dialects already, the plugin changes nothing: both
-// take them from the one libSinterCompiler.so.
+// Loaded into sinter-opt, which has Sinter's dialects already, the plugin changes nothing: its names are
+// bound to those of libSinterCompiler.so, which came first.
 //
 // RUN: sinter-opt %s --load-dialect-plugin=%sinter_lib_dir/SinterPlugin.so \
 // RUN:   --load-pass-plugin=%sinter_lib_dir/SinterPlugin.so --sinter-evaluate | FileCheck %s

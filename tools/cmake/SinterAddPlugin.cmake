@@ -2,8 +2,8 @@
 #
 # The sources may include what is generated from the others by their names in the project:
 # PASSES gives "Passes.h.inc" (declarations, bases and registration of the passes), each PDLL file
-# gives "<file>.h.inc" (populateGeneratedPDLLPatterns). The plugin is built as lib/Name.so and
-# links libSinterCompiler.so and libMLIR.so, never a copy of either.
+# gives "<file>.h.inc" (populateGeneratedPDLLPatterns). The plugin is built as lib/Name.so. Names of
+# MLIR's and of Sinter's are left undefined: the program that loads it has them.
 function(sinter_add_plugin name)
   cmake_parse_arguments(ARG "" "PASSES" "PDLL" ${ARGN})
   include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
@@ -14,7 +14,6 @@ function(sinter_add_plugin name)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   target_compile_features(${name} PRIVATE cxx_std_20)
   target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_link_libraries(${name} PRIVATE Sinter::SinterCompiler)
 
   if(ARG_PASSES)
     set(LLVM_TARGET_DEFINITIONS ${ARG_PASSES})

@@ -15,7 +15,7 @@ set(SINTER_INCLUDE_DIR ${CMAKE_INSTALL_INCLUDEDIR}/sinter)
 set(SINTER_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Sinter)
 
 function(sinter_install_targets export)
-  # An installed program finds its library beside itself, and MLIR where it was found in the build.
+  # An installed program finds its library beside itself, and others where they were found in the build.
   set_target_properties(${ARGN} PROPERTIES
     INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ${ARGN} EXPORT ${export}

@@ -3,9 +3,8 @@
 //   mlir-opt-22 --load-dialect-plugin=SinterPlugin.so --load-pass-plugin=SinterPlugin.so \
 //     --pass-pipeline='builtin.module(sinter-evaluate)' graph.mlir
 //
-// The plugin is only a door: dialects and passes are those of libSinterCompiler.so, which links
-// the same libMLIR.so as the tool. So an op's TypeID exists once, and a second plugin, a user's
-// own for instance, meets the same dialect.
+// It has the dialects and passes, and of MLIR nothing: that is the tool's. A second plugin, a
+// user's own for instance, has neither and meets the same dialect.
 //
 //===----------------------------------------------------------------------===//
 

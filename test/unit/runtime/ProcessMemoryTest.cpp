@@ -71,7 +71,7 @@ TEST(ProcessMemory, ARegionHoldsWhatItIs) {
 TEST(ProcessMemory, TheAllowanceCoversCode) {
   MemoryUse use;
   use.code = kMiB;
-  constexpr uint64_t least = (5 + 2) * kMiB + kMiB / 2;
+  constexpr uint64_t least = (4 + 2) * kMiB;
   auto all = [&](uint64_t programs, uint64_t attached = 0, size_t ranks = 1) {
     return otherBytes(use, programs, attached, ranks) + use.code;
   };
