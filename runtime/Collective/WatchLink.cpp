@@ -149,6 +149,13 @@ bool waitFor(int socket, short events, Clock::time_point until) {
   return left > 0 && ::poll(&entry, 1, static_cast<int>(left)) == 1;
 }
 
+/// Has messages sent when they are written: one that waited for an answer to the one before it
+/// would not be sent at all where this rank ends meanwhile.
+void sendAtOnce(int socket) {
+  int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
 struct Hello {
   std::byte token[32];
   uint64_t rank = 0;
@@ -188,6 +195,7 @@ Expected<std::vector<WatchLink>> acceptAll(int listening, const Endpoint &endpoi
     if (std::memcmp(hello.token, endpoint.token, sizeof hello.token) != 0 || hello.rank == 0 ||
         hello.rank >= hosts.size() || links[hello.rank].isOpen())
       continue;
+    sendAtOnce(link.getDescriptor());
     links[hello.rank] = std::move(link);
     --missing;
   }
@@ -222,8 +230,7 @@ Expected<std::vector<WatchLink>> connectToZero(const Endpoint &endpoint, size_t 
     hello.rank = rank;
     if (::send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
       continue;
-    int on = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    sendAtOnce(socket);
     std::vector<WatchLink> links;
     links.push_back(std::move(link));
     return links;
@@ -248,8 +255,13 @@ WatchLink &WatchLink::operator=(WatchLink &&other) noexcept {
 }
 
 void WatchLink::close() {
-  if (socket >= 0)
-    ::close(socket);
+  if (!isOpen())
+    return;
+  // A socket that is closed before all was read drops what was not sent yet.
+  char unused[4096];
+  while (::recv(socket, unused, sizeof unused, MSG_DONTWAIT) > 0)
+    continue;
+  ::close(socket);
   socket = -1;
 }
 

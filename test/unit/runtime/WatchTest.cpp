@@ -5,6 +5,9 @@
 #include <atomic>
 #include <future>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 using namespace sinter;
@@ -231,6 +234,38 @@ TEST(WatchLinkTest, CarriesMessages) {
   connection.other = WatchLink();
   EXPECT_TRUE(connection.one.receive().empty());
   EXPECT_FALSE(connection.one.isOpen());
+}
+
+TEST(WatchLinkTest, CarriesTheLastMessageOfARankThatEnds) {
+  auto waitFor = [](const WatchLink &link) {
+    pollfd entry = {link.getDescriptor(), POLLIN, 0};
+    EXPECT_EQ(::poll(&entry, 1, /*milliseconds=*/20'000), 1);
+  };
+  auto done = runThreadRanks(2, [&](Communicator &communicator) -> Expected<void> {
+    std::vector<RankHost> hosts(2, {"host", "machine"});
+    SINTER_TRY(std::vector<WatchLink> links,
+               connectRanks(communicator, hosts, std::chrono::seconds(20)));
+    WatchLink link = std::move(links.back());
+    if (communicator.getRank() == 0) {
+      waitFor(link); // what comes is not read
+      link.send(WatchMessage{WatchMessage::Alive});
+      link.send(WatchMessage{WatchMessage::Verdict});
+      return {};
+    }
+    // The first message is not acknowledged at once.
+    int off = 0;
+    EXPECT_EQ(::setsockopt(link.getDescriptor(), IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off), 0);
+    link.send(WatchMessage{WatchMessage::Alive});
+    std::vector<WatchMessage> messages;
+    while (link.isOpen()) {
+      waitFor(link);
+      std::ranges::move(link.receive(), std::back_inserter(messages));
+    }
+    EXPECT_EQ(messages.size(), 2u);
+    EXPECT_EQ(messages.back().kind, WatchMessage::Verdict);
+    return {};
+  });
+  EXPECT_TRUE(done) << done.error().message();
 }
 
 TEST(WatchLinkTest, PartsOfALineWaitForTheRest) {
