@@ -149,8 +149,8 @@ bool waitFor(int socket, short events, Clock::time_point until) {
   return left > 0 && ::poll(&entry, 1, static_cast<int>(left)) == 1;
 }
 
-/// Has messages sent when they are written: one that waited for an answer to the one before it
-/// would not be sent at all where this rank ends meanwhile.
+/// Has messages sent when they are written (no Nagle's algorithm): one that waits for the
+/// acknowledgement of the one before it is not sent at all where this rank ends meanwhile.
 void sendAtOnce(int socket) {
   int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -257,10 +257,10 @@ WatchLink &WatchLink::operator=(WatchLink &&other) noexcept {
 void WatchLink::close() {
   if (!isOpen())
     return;
-  // A socket that is closed before all was read drops what was not sent yet.
-  char unused[4096];
-  while (::recv(socket, unused, sizeof unused, MSG_DONTWAIT) > 0)
-    continue;
+  // A socket that is closed before all was read drops what was not sent yet. More than a line is
+  // not waiting; who sends without end is not listened to.
+  char unused[longestLine];
+  ::recv(socket, unused, sizeof unused, MSG_DONTWAIT);
   ::close(socket);
   socket = -1;
 }
