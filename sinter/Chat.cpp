@@ -11,7 +11,7 @@ using namespace sinter::runtime;
 Expected<std::unique_ptr<Chat>> Chat::open(const LoadedModel &model, ChatTemplate chatTemplate,
                                            const ChatOptions &options) {
   SINTER_CHECK(checkOptions(options));
-  noteGreedy(options);
+  noteGreedy(options, options.observer);
   SINTER_TRY(Tokenizer tokenizer, model.openTokenizer());
   std::unique_ptr<Chat> chat(new Chat(std::move(tokenizer), std::move(chatTemplate), options));
   SINTER_CHECK(chat->bind(model));

@@ -408,7 +408,9 @@ Expected<LoadedModel> sinter::load(const Model &model, const RunOptions &options
 
 Expected<LoadedModel> sinter::loadForGeneration(const Model &model, RunOptions options,
                                                 int64_t promptTokens, int64_t newTokens) {
-  constexpr int64_t kLeastChunk = 16, kLargestChunk = 512, kLeastMaxSequence = 64;
+  // Tokens that prefill takes of all slots together at the most.
+  constexpr int64_t kMostTokens = 512;
+  constexpr int64_t kLeastChunk = 16, kLeastMaxSequence = 64;
   auto roundUp = [](int64_t size) {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(size, 1))));
   };
@@ -420,8 +422,9 @@ Expected<LoadedModel> sinter::loadForGeneration(const Model &model, RunOptions o
   }
   // The last token is not fed back.
   options.length = std::clamp<int64_t>(needed - 1, 1, maxSequence);
+  int64_t largestChunk = std::max(kLeastChunk, kMostTokens / roundUp(options.batch));
   int64_t chunk =
-      std::min(maxSequence, std::clamp(roundUp(promptTokens), kLeastChunk, kLargestChunk));
+      std::min(maxSequence, std::clamp(roundUp(promptTokens), kLeastChunk, largestChunk));
   return load(model, options, {"prefill", "decode"}, chunk, maxSequence);
 }
 

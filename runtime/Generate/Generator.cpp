@@ -6,10 +6,11 @@
 
 namespace sinter::runtime {
 
-// A request on its way. `known` tokens of the sequence are those whose value is decided (the prompt
-// and what was generated), `cached` those that the model has seen.
+// A request on its way, or none. Of its sequence (the prompt and what was generated) the model has
+// seen the `cached` tokens.
 struct Generator::Slot {
   const GenerateRequest *request = nullptr;
+  size_t index = 0; ///< of the request
   GenerateResult result;
   std::vector<int32_t> sequence;
   size_t cached = 0;
@@ -17,7 +18,7 @@ struct Generator::Slot {
   std::vector<float> factor, offset;
   std::vector<int32_t> times;
   size_t count = 0; ///< tokens in the current step
-  bool running = true;
+  bool running = false;
 
   size_t getWaiting() const { return running ? sequence.size() - cached : 0; }
 
@@ -148,27 +149,36 @@ Expected<void> Generator::check(const GenerateRequest &request) const {
   return {};
 }
 
-const Generator::Step &Generator::chooseStep(std::span<const Slot> active) const {
-  size_t most = 0;
-  for (const Slot &slot : active)
-    most = std::max(most, slot.getWaiting());
-  if (!decode || (prefill && most > decode->chunk))
-    return *prefill;
-  return *decode;
+Generator::Slot Generator::begin(const GenerateRequest &request, size_t index) const {
+  Slot slot;
+  slot.request = &request;
+  slot.index = index;
+  slot.sequence = request.prompt;
+  slot.cached = request.cached;
+  slot.running = request.maxNewTokens > 0;
+  slot.sequence.reserve(request.prompt.size() + static_cast<size_t>(std::clamp<int64_t>(
+                                                    request.maxNewTokens, 0, maxTokens)));
+  if (request.sampling.penalties != Penalties())
+    slot.beginPenalties(vocab);
+  return slot;
 }
 
-// Writes a step's inputs for one slot: what waits, and how to draw what follows it. Without a slot,
-// or where nothing waits, the step's token is not used.
-void Generator::fill(const Step &step, size_t index, Slot *slot) const {
-  size_t count = slot ? std::min(slot->getWaiting(), step.chunk) : 0;
-  step.start[index] = slot ? static_cast<int32_t>(slot->cached) : 0;
+bool Generator::needsPrefill(const Slot &slot) const {
+  return prefill && (!decode || slot.getWaiting() > decode->chunk);
+}
+
+// Writes a step's inputs for one slot: what waits, if it takes part, and how to draw what follows.
+// Where nothing does, the step's token is not used.
+void Generator::fill(const Step &step, size_t index, Slot &slot, bool takesPart) const {
+  size_t count = takesPart ? std::min(slot.getWaiting(), step.chunk) : 0;
+  step.start[index] = static_cast<int32_t>(slot.cached);
   step.count[index] = static_cast<int32_t>(count);
   int32_t *tokens = step.tokens.data() + index * step.chunk;
   if (count != 0)
-    std::copy_n(slot->sequence.data() + slot->cached, count, tokens);
+    std::copy_n(slot.sequence.data() + slot.cached, count, tokens);
   std::fill(tokens + count, tokens + step.chunk, 0);
-  bool draws = count != 0 && count == slot->getWaiting();
-  SamplingOptions sampling = draws ? slot->request->sampling : SamplingOptions();
+  bool draws = count != 0 && count == slot.getWaiting();
+  SamplingOptions sampling = draws ? slot.request->sampling : SamplingOptions();
   step.temperature[index] = sampling.temperature;
   step.topK[index] = static_cast<int32_t>(std::min<int64_t>({sampling.topK, vocab, INT32_MAX}));
   step.topP[index] = sampling.topP;
@@ -179,21 +189,19 @@ void Generator::fill(const Step &step, size_t index, Slot *slot) const {
     auto width = static_cast<size_t>(vocab);
     std::span<float> factor = step.factor.subspan(index * width, width),
                      offset = step.offset.subspan(index * width, width);
-    if (draws && !slot->times.empty()) {
-      std::copy(slot->factor.begin(), slot->factor.end(), factor.begin());
-      std::copy(slot->offset.begin(), slot->offset.end(), offset.begin());
+    if (draws && !slot.times.empty()) {
+      std::copy(slot.factor.begin(), slot.factor.end(), factor.begin());
+      std::copy(slot.offset.begin(), slot.offset.end(), offset.begin());
     } else {
       std::fill(factor.begin(), factor.end(), 1.0f);
       std::fill(offset.begin(), offset.end(), 0.0f);
     }
   }
-  if (slot)
-    slot->count = count;
+  slot.count = count;
 }
 
 // Takes the token that follows a slot's sequence; false where the slot stops.
-Expected<bool> Generator::accept(Slot &slot, size_t index, int32_t token,
-                                 const Callback &callback) const {
+Expected<bool> Generator::accept(Slot &slot, int32_t token, const Callback &callback) const {
   slot.sequence.push_back(token);
   slot.penalize(token);
   slot.result.tokens.push_back(token);
@@ -202,7 +210,7 @@ Expected<bool> Generator::accept(Slot &slot, size_t index, int32_t token,
     return false;
   };
   if (callback) {
-    SINTER_TRY(bool goesOn, callback(index, token));
+    SINTER_TRY(bool goesOn, callback(slot.index, token));
     if (!goesOn)
       return stop(StopReason::Caller);
   }
@@ -216,11 +224,17 @@ Expected<bool> Generator::accept(Slot &slot, size_t index, int32_t token,
   return true;
 }
 
-// One step of all slots: feeds what waits, and takes a token where nothing waits any more.
+// One step of the slots that wait for the same program, those with a prompt first: feeds what
+// waits, and takes a token where nothing waits any more.
 Expected<void> Generator::advance(std::span<Slot> active, const Callback &callback) {
-  const Step &step = chooseStep(active);
-  for (size_t i = 0; i < slots; ++i)
-    fill(step, i, i < active.size() ? &active[i] : nullptr);
+  bool prefills = std::ranges::any_of(
+      active, [&](const Slot &slot) { return slot.running && needsPrefill(slot); });
+  const Step &step = prefills ? *prefill : *decode;
+  auto begin = std::chrono::steady_clock::now();
+  bool readsPrompt = std::ranges::any_of(
+      active, [](const Slot &slot) { return slot.running && slot.result.tokens.empty(); });
+  for (size_t i = 0; i < active.size(); ++i)
+    fill(step, i, active[i], needsPrefill(active[i]) == prefills);
   SINTER_CHECK(session->run(step.program));
   for (size_t i = 0; i < active.size(); ++i) {
     Slot &slot = active[i];
@@ -229,8 +243,10 @@ Expected<void> Generator::advance(std::span<Slot> active, const Callback &callba
       continue;
     if (step.token[i] < 0)
       return tl::unexpected(diagnose(step, slot));
-    SINTER_TRY(slot.running, accept(slot, i, step.token[i], callback));
+    SINTER_TRY(slot.running, accept(slot, step.token[i], callback));
   }
+  std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  (readsPrompt ? lastTimes.prefillSeconds : lastTimes.decodeSeconds) += taken.count();
   return {};
 }
 
@@ -250,52 +266,37 @@ Error Generator::diagnose(const Step &step, const Slot &slot) {
 
 Expected<std::vector<GenerateResult>> Generator::run(std::span<const GenerateRequest> requests,
                                                      const Callback &callback) {
-  if (requests.size() > slots)
-    return fail("batch",
-                std::to_string(requests.size()) + " prompts for " + std::to_string(slots) +
-                    " slots",
-                "compile the model with a larger `batch`");
   lastTimes = {};
-  std::vector<Slot> active;
-  for (const GenerateRequest &request : requests) {
-    SINTER_CHECK(check(request));
-    Slot slot;
-    slot.request = &request;
-    slot.sequence = request.prompt;
-    slot.cached = request.cached;
-    slot.running = request.maxNewTokens > 0;
-    slot.sequence.reserve(request.prompt.size() + static_cast<size_t>(std::clamp<int64_t>(
-                                                      request.maxNewTokens, 0, maxTokens)));
-    if (request.sampling.penalties != Penalties())
-      slot.beginPenalties(vocab);
-    lastTimes.promptTokens += request.prompt.size() - request.cached;
-    active.push_back(std::move(slot));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    SINTER_CHECK(check(requests[i]));
+    if (i >= slots && requests[i].cached != 0)
+      return fail("request " + std::to_string(i),
+                  "no slot has tokens of it in its cache: there are " + std::to_string(slots),
+                  "compile the model with a larger `batch`");
+    lastTimes.promptTokens += requests[i].prompt.size() - requests[i].cached;
   }
 
-  auto begin = std::chrono::steady_clock::now(), firstTokens = begin;
-  auto running = [&] {
-    return std::any_of(active.begin(), active.end(), [](const Slot &slot) { return slot.running; });
-  };
-  auto inPrompt = [&] {
-    return std::any_of(active.begin(), active.end(),
-                       [](const Slot &slot) { return slot.running && slot.result.tokens.empty(); });
-  };
-  bool prompting = true;
-  while (running()) {
+  std::vector<GenerateResult> results(requests.size());
+  std::vector<Slot> active(slots);
+  for (size_t next = 0;;) {
+    auto isFree = [](const Slot &slot) { return !slot.running; };
+    auto unused = static_cast<size_t>(std::ranges::count_if(active, isFree));
+    if (unused == slots && next == requests.size())
+      break;
+    for (Slot &slot : active)
+      if (isFree(slot) && 2 * unused >= slots && next < requests.size()) {
+        slot = begin(requests[next], next);
+        ++next;
+      }
+    if (std::ranges::all_of(active, isFree))
+      continue;
     SINTER_CHECK(advance(active, callback));
-    if (prompting && !inPrompt()) {
-      prompting = false;
-      firstTokens = std::chrono::steady_clock::now();
-    }
-  }
-  auto end = std::chrono::steady_clock::now();
-  lastTimes.prefillSeconds = std::chrono::duration<double>(firstTokens - begin).count();
-  lastTimes.decodeSeconds = std::chrono::duration<double>(end - firstTokens).count();
-
-  std::vector<GenerateResult> results;
-  for (Slot &slot : active) {
-    lastTimes.newTokens += slot.result.tokens.size();
-    results.push_back(std::move(slot.result));
+    for (Slot &slot : active)
+      if (slot.request && isFree(slot)) {
+        lastTimes.newTokens += slot.result.tokens.size();
+        results[slot.index] = std::move(slot.result);
+        slot = {};
+      }
   }
   return results;
 }

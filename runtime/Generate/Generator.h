@@ -1,10 +1,13 @@
 //===- Generator.h - From prompts to tokens ---------------------*- C++ -*-===//
 //
 // Drives the step programs of a language model: `prefill` over the prompts in chunks, then `decode`
-// token by token; both draw the token that follows. Each request has a slot of its own; a step
-// takes, for every slot, `count` tokens after the `start` that its cache holds already, so slots of
-// different lengths run side by side and one that has nothing to do takes part with a count of
-// zero.
+// token by token; both draw the token that follows. Each request has a slot of its own, which the
+// next one gets when it has ended; a step takes, for every slot, `count` tokens after the `start`
+// that its cache holds already, so slots of different lengths run side by side and one that has
+// nothing to do takes part with a count of zero.
+//
+// Which programs see a request's tokens, and in which chunks, depends on the request alone: slots
+// that decode wait while others prefill. So its tokens are the same to the bit beside any others.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -43,7 +46,8 @@ struct GenerateRequest {
   int64_t maxNewTokens = 0;
   SamplingOptions sampling = {};
   /// The first tokens of the prompt that the slot's cache holds from the run before: of its prompt
-  /// and of what it made, all but the last token.
+  /// and of what it made, all but the last token. Request i of a run has slot i, if there is one:
+  /// of those beyond the slots nothing is cached.
   size_t cached = 0;
   bool ignoresEnd = false; ///< an end-of-sequence token does not stop it
 };
@@ -60,26 +64,31 @@ struct GenerateResult {
 /// What a run took.
 struct GenerateTimes {
   uint64_t promptTokens = 0, newTokens = 0;
-  double prefillSeconds = 0; ///< until every slot had its first new token
-  double decodeSeconds = 0;  ///< all after it
+  double prefillSeconds = 0; ///< of the steps that took a part of a prompt
+  double decodeSeconds = 0;  ///< of the others
 };
 
 class Generator {
 public:
-  /// Called with each new token of a request as it is chosen; false stops that request, an error
-  /// the run. Of several ranks all return the same.
+  /// Called with each new token of a request as it is chosen, those of several in turn; false stops
+  /// that request, an error the run. Of several ranks all return the same.
   using Callback = std::function<Expected<bool>(size_t request, int32_t token)>;
 
   /// Looks up the programs "prefill" and "decode" (one of them is enough) and their tensors, and
   /// the metadata keys vocab_size, max_seq and eos_token_ids. The session outlives the generator.
   static Expected<Generator> create(Session &session);
 
-  /// Generates for up to batch() requests at once. Errors: more requests than slots, an empty
-  /// prompt, or one that is cached as a whole, one that leaves no room for a token, a token id out
-  /// of range, sampling options that mean nothing, penalties that the programs do not take; logits
-  /// that are not finite, with the op and the layer where that first shows.
+  /// Generates for as many requests at once as there are slots. Prefill computes the rows of all
+  /// slots, so where there are more requests the next ones begin once half of the slots are free.
+  /// Errors: those of check() before any is run; logits that are not finite, with the op and the
+  /// layer where that first shows.
   Expected<std::vector<GenerateResult>> run(std::span<const GenerateRequest> requests,
                                             const Callback &callback = {});
+
+  /// Fails where a request cannot be run: an empty prompt, or one that is cached as a whole, one
+  /// that leaves no room for a token, a token id out of range, sampling options that mean nothing,
+  /// penalties that the programs do not take.
+  Expected<void> check(const GenerateRequest &request) const;
 
   /// The limits of the executable.
   size_t getBatch() const { return slots; }
@@ -103,12 +112,12 @@ private:
 
   explicit Generator(Session &session) : session(&session) {}
   Expected<std::optional<Step>> findStep(std::string_view name);
-  Expected<void> check(const GenerateRequest &request) const;
-  const Step &chooseStep(std::span<const Slot> active) const;
+  Slot begin(const GenerateRequest &request, size_t index) const;
+  bool needsPrefill(const Slot &slot) const;
   Expected<void> advance(std::span<Slot> active, const Callback &callback);
-  void fill(const Step &step, size_t index, Slot *slot) const;
+  void fill(const Step &step, size_t index, Slot &slot, bool takesPart) const;
   Error diagnose(const Step &step, const Slot &slot);
-  Expected<bool> accept(Slot &slot, size_t index, int32_t token, const Callback &callback) const;
+  Expected<bool> accept(Slot &slot, int32_t token, const Callback &callback) const;
 
   Session *session;
   std::optional<Step> prefill, decode;

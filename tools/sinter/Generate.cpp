@@ -4,6 +4,7 @@
 #include "tools/cli/GenerateText.h"
 #include "tools/sinter/Commands.h"
 #include "tools/sinter/ModelFlags.h"
+#include <algorithm>
 #include <memory>
 
 using namespace sinter;
@@ -12,39 +13,67 @@ using namespace sinter::cli;
 namespace {
 struct GenerateCommandOptions : CommandOptions<RunOptions> {
   GenerateFlags flags;
+  CLI::Option *batchOption = nullptr;
 };
 } // namespace
 
-/// How many tokens the prompt has. That there is no tokenizer for a text is said before anything is
-/// compiled.
-static Expected<int64_t> countTokens(const Model &model, const GenerateCommandOptions &command) {
+/// How many tokens the longest prompt has, and the longest with what is new. That there is no
+/// tokenizer for a text is said before anything is compiled.
+static Expected<BatchFile::Lengths> measure(const Model &model,
+                                            const GenerateCommandOptions &command) {
   const GenerateOptions &options = command.flags.generation;
-  const bool printsText = !command.flags.ids && !command.json;
-  if (!model.isExecutable() && model.tokenizerFiles.empty() && (options.prompt || printsText))
-    return fail(model.path.string(), "it has no tokenizer", "use --tokens and --ids");
-  if (!options.prompt || model.isExecutable())
-    return static_cast<int64_t>(options.tokens.size());
-  SINTER_TRY(Tokenizer tokenizer, Tokenizer::fromFiles(model.tokenizerFiles, model.path));
-  SINTER_TRY(std::vector<int32_t> ids, tokenizer.encode(*options.prompt));
-  return static_cast<int64_t>(ids.size());
+  const std::optional<BatchFile> &batch = command.flags.batch;
+  bool hasText =
+      batch
+          ? std::ranges::any_of(batch->prompts,
+                                [](const NamedPrompt &prompt) { return prompt.prompt.has_value(); })
+          : options.prompt.has_value();
+  const bool printsText = !batch && !command.flags.ids && !command.json;
+  if (!model.isExecutable() && model.tokenizerFiles.empty() && (hasText || printsText))
+    return fail(model.path.string(), "it has no tokenizer",
+                batch ? "give \"tokens\" instead of \"prompt\"" : "use --tokens and --ids");
+  std::optional<Tokenizer> tokenizer;
+  if (hasText && !model.isExecutable()) {
+    SINTER_TRY(tokenizer, Tokenizer::fromFiles(model.tokenizerFiles, model.path));
+  }
+  if (batch)
+    return batch->measure(tokenizer);
+  BatchFile one;
+  one.prompts.push_back({options, ""});
+  return one.measure(tokenizer);
+}
+
+/// How many prompts are continued at a time; an executable has its slots.
+static Expected<void> chooseBatch(const Model &model, GenerateCommandOptions &options) {
+  constexpr int64_t kDefaultSlots = 8; // most of what more bring on a CPU
+  const std::optional<BatchFile> &batch = options.flags.batch;
+  if (batch && !model.isExecutable() && options.batchOption->empty())
+    options.batch = std::min<int64_t>(kDefaultSlots, static_cast<int64_t>(batch->prompts.size()));
+  if (!batch && options.batch != 1)
+    return fail("--batch " + std::to_string(options.batch), "there is one prompt to go on from",
+                "leave the option out, or give --batch-file");
+  return {};
 }
 
 static Expected<void> runGenerate(GenerateCommandOptions &options) {
-  if (options.batch != 1)
-    return fail("--batch " + std::to_string(options.batch), "there is one prompt to go on from",
-                "leave the option out");
   GenerateOptions &generation = options.flags.generation;
   generation.communicator = options.communicator;
-  SINTER_CHECK(readPrompt(options.flags));
-  SINTER_CHECK(checkOptions(generation));
-  options.penalties |= generation.getSampling().penalties != runtime::Penalties();
   generation.observer = options.observer;
   generation.seed = options.seed;
   generation.threads = static_cast<unsigned>(getThreads(options));
+  SINTER_CHECK(checkOptions(generation));
+  SINTER_CHECK(readPrompt(options.flags));
+  auto penalizes = [](const PromptOptions &prompt) {
+    return prompt.getSampling().penalties != runtime::Penalties();
+  };
+  options.penalties |= penalizes(generation);
+  if (options.flags.batch)
+    options.penalties |= std::ranges::any_of(options.flags.batch->prompts, penalizes);
   SINTER_TRY(Model model, Model::open(options.model, options.observer));
-  SINTER_TRY(int64_t tokens, countTokens(model, options));
+  SINTER_CHECK(chooseBatch(model, options));
+  SINTER_TRY(BatchFile::Lengths lengths, measure(model, options));
   SINTER_TRY(LoadedModel loaded,
-             loadForGeneration(model, options, tokens, generation.maxNewTokens));
+             loadForGeneration(model, options, lengths.prompt, lengths.total - lengths.prompt));
   return generateText(loaded, options.flags, options.json);
 }
 
@@ -52,6 +81,7 @@ void sinter::cli::addGenerate(CLI::App &program) {
   CLI::App *command = addCommand(program, "generate", "Continues a prompt");
   auto options = std::make_shared<GenerateCommandOptions>();
   addModelFlags(*command, *options);
+  options->batchOption = command->get_option("--batch");
   addRankFlags(*command, *options);
   addGenerateFlags(*command, options->flags);
   command->callback(

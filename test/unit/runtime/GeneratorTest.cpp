@@ -1,5 +1,6 @@
 #include "runtime/Generate/Generator.h"
 #include "test/unit/runtime/TestExecutable.h"
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -139,6 +140,61 @@ TEST(GeneratorTest, RaggedBatches) {
 }
 
 // Each slot is sampled by the options of its own request.
+TEST(GeneratorTest, MoreRequestsThanSlots) {
+  for (auto [withPrefill, withDecode] : {std::pair(true, true), {true, false}, {false, true}})
+    for (uint64_t slots : {1, 2, 5}) {
+      auto session = bind(counterModel(slots, withPrefill, withDecode));
+      auto generator = *Generator::create(*session);
+      std::vector<GenerateRequest> requests;
+      for (int32_t i = 0; i < 17; ++i)
+        requests.push_back({std::vector<int32_t>(1 + i * 5 % 11, i), i * 7 % 9, {}});
+      std::vector<std::vector<int32_t>> streamed(requests.size());
+      auto results = generator.run(requests, [&](size_t request, int32_t token) {
+        streamed[request].push_back(token);
+        return true;
+      });
+      ASSERT_TRUE(results) << results.error().message();
+      size_t tokens = 0;
+      for (size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ((*results)[i].tokens, expected(requests[i])) << i << " in " << slots;
+        EXPECT_EQ((*results)[i].tokens, streamed[i]);
+        tokens += streamed[i].size();
+      }
+      EXPECT_EQ(generator.getTimes().newTokens, tokens);
+    }
+}
+
+// The programs that see a request's tokens, and the chunks, are the same beside any others: step
+// kernels write down which chunks each slot was given.
+TEST(GeneratorTest, ChunksDependOnTheRequestAlone) {
+  using Chunks = std::vector<std::pair<int64_t, int32_t>>; // of a program with chunks of, how many
+  auto chunksOf = [](std::span<const GenerateRequest> requests) {
+    static std::array<Chunks, 3> chunks;
+    chunks = {};
+    auto note = []<int64_t chunk>(void *const *slices, int64_t begin, int64_t end) {
+      step<chunk>(slices, begin, end);
+      for (int64_t slot = begin; slot < end; ++slot)
+        if (int32_t count = static_cast<const int32_t *>(slices[2])[slot])
+          chunks[static_cast<size_t>(slot)].push_back({chunk, count});
+    };
+    BindOptions options;
+    options.kernels["prefill"] = [](void *const *slices, int64_t begin, int64_t end) {
+      decltype(note)().template operator()<prefillChunk>(slices, begin, end);
+    };
+    options.kernels["decode"] = [](void *const *slices, int64_t begin, int64_t end) {
+      decltype(note)().template operator()<1>(slices, begin, end);
+    };
+    auto session = *Session::bind(*counterModel(3).load(), options);
+    EXPECT_TRUE(Generator::create(*session)->run(requests));
+    return chunks;
+  };
+  std::vector<GenerateRequest> requests = {
+      {{3}, 6, {}}, {{1, 2, 3, 4, 5, 6, 7, 8, 9}, 5, {}}, {{10, 20, 30, 40, 1, 2, 3}, 7, {}}};
+  std::array<Chunks, 3> together = chunksOf(requests);
+  for (size_t i = 0; i < requests.size(); ++i)
+    EXPECT_EQ(chunksOf(std::span(requests).subspan(i, 1))[0], together[i]) << i;
+}
+
 TEST(GeneratorTest, SamplingOptions) {
   auto session = bind(counterModel(3));
   auto generator = *Generator::create(*session);
@@ -252,8 +308,11 @@ TEST(GeneratorTest, BadRequests) {
                               "model's tokenizer");
   EXPECT_EQ(message({-1}), "token -1: the vocabulary has the ids 0 to 49; use ids of this "
                            "model's tokenizer");
-  std::vector<GenerateRequest> two(2, GenerateRequest{{1}, 1, {}});
-  EXPECT_FALSE(generator.run(two));
+  std::vector<GenerateRequest> two(2, GenerateRequest{{1, 2}, 1, {}});
+  two[1].cached = 1;
+  EXPECT_EQ(generator.run(two).error().message(),
+            "request 1: no slot has tokens of it in its cache: there are 1; compile the model with "
+            "a larger `batch`");
   auto refusal = [&](SamplingOptions sampling) {
     GenerateRequest request{{1}, 1, sampling};
     return generator.run(std::span(&request, 1)).error().message();
