@@ -367,9 +367,9 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
         : (tensor<{0}x{1}x{3}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
       )" + epilogue.body +
                         "\n}";
-  // Few rows read weights that no cache holds; many reuse them.
+  // Few rows read weights that no cache holds; of many that is hidden.
   Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, printPanels(element)),
-                /*cold=*/m <= 16);
+                /*cold=*/m <= 64);
   if (!work.getError().empty())
     return state.SkipWithError(work.getError().c_str());
   double least = measure(state, work);
@@ -644,7 +644,7 @@ void addGemms(const std::string &element, const std::string &epilogue) {
       ("gemm/" + element + (epilogue.empty() ? "" : "/" + epilogue)).c_str(),
       [=](benchmark::State &state) { runGemm(state, element, epilogue); });
   family->UseManualTime()->Unit(benchmark::kMicrosecond);
-  for (int64_t m : {1, 2, 4, 8, 64, 512})
+  for (int64_t m : {1, 2, 4, 8, 16, 64, 512})
     for (auto [k, n] :
          {std::pair<int64_t, int64_t>{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}})
       family->Args({m, k, n});

@@ -29,6 +29,9 @@ constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 2;
 /// How many items each core has at the most whose rows are made fixed point first, which takes a
 /// tenth of the time of a block of columns, or are lifted.
 constexpr int64_t kFewRowsItemsOfCore = 5;
+/// Rows of bf16 up to which they pass over strips: more take so many instructions a line that
+/// prefetching each costs more than it brings (a tenth of 64 rows on Zen 3).
+constexpr int64_t kFewPairRows = 24;
 /// And for a block of a transposed left-hand side: k of the block, and rows.
 constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
 /// Lines so far apart are in the same set of the L1 cache.
@@ -268,6 +271,15 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     int64_t depth = (strips ? kStripsBytes : kStripBytes) / (sets * kItemColumns * 4) / 32 * 32;
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
   }
+  // Beside a block of a strip the L1 cache has room for the next one, and for rows.
+  int64_t stripBytes = plan.k * plan.tileVectors * lanes * elementBytes,
+          blockBytes = target.getL1Bytes() * 3 / 8;
+  plan.stripsFirst = plan.rhs == GemmPlan::Rhs::Panels && plan.integerBits == 0 &&
+                     !plan.usesTiles && !plan.matmul.getTransposeLhs() && plan.m > plan.tileRows &&
+                     plan.m <= (plan.pairs ? kFewPairRows : kPanelRows) &&
+                     plan.tileVectors * lanes >= plan.panelWidth && stripBytes > blockBytes;
+  if (plan.stripsFirst)
+    blocks = std::max<int64_t>(blocks, llvm::divideCeil(stripBytes, blockBytes));
   // Elements along k of a transposed lhs are lines apart, each of which several tiles read: a block
   // of them stays in the L1 cache.
   bool hasLinesAlongK = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
@@ -295,6 +307,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
                                        : plan.copiesRhs ? plan.together
                                                         : std::max<int64_t>(1, plan.group));
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), unit);
+  plan.stripsFirst = plan.stripsFirst && plan.kBlock < plan.k;
 
   int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
   // Blocks of strips are as tall as the scratch, but not so tall that cores are left without any.

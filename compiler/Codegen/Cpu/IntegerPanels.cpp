@@ -5,6 +5,10 @@
 using namespace mlir;
 using namespace sinter;
 
+/// Numbers of e4m3 are widened to 2^-120 of themselves. Part of that is made up for in their
+/// scales, the rest before, or in the rows that meet them (LiftedRows).
+static constexpr double kLiftOfScales = 0x1p24, kLiftOfNumbers = 0x1p96;
+
 IntegerPanels::IntegerPanels(VectorBuilder &builder, Layout layout)
     : builder(builder), layout(std::move(layout)) {}
 
@@ -24,6 +28,55 @@ Value IntegerPanels::scalesAt(int64_t column, Value k) const {
   Value at = builder.add(layout.panelAt(column, groups * layout.width),
                          builder.mul(builder.div(k, layout.group), layout.width));
   return builder.add(at, column % layout.width);
+}
+
+IntegerPanels::ColumnScales IntegerPanels::loadScales(int64_t column, Value k) const {
+  ColumnScales of;
+  for (int64_t v = 0; v < layout.vectors; ++v) {
+    Value at = scalesAt(column + v * builder.getLanes(), k);
+    Value scale = builder.load(layout.scales, at);
+    if (layout.bits == 8) // widenE4M3, widenBytes
+      scale = builder.mulF(scale, builder.splat(layout.isE4M3 ? kLiftOfScales : 0x1p-24));
+    of.scales.push_back(scale);
+    if (layout.minima)
+      of.minima.push_back(builder.load(layout.minima, at));
+  }
+  return of;
+}
+
+SmallVector<Value> IntegerPanels::loadWidened(int64_t column, Value k, int64_t count) const {
+  SmallVector<Value> places = placesOfWords(column, k), vectors;
+  Value first = count == 1 ? builder.rem(k, layout.together) : builder.index(0);
+  for (int64_t i = 0; i < count; ++i)
+    for (Value at : places) {
+      Value byte = builder.add(first, i);
+      if (layout.bits == 8 && !layout.isE4M3) {
+        vectors.push_back(builder.widenBytes(layout.integers, at, layout.together, byte));
+        continue;
+      }
+      Value words = builder.loadWords(layout.integers, at, layout.together);
+      if (layout.isE4M3) {
+        vectors.push_back(builder.widenE4M3(words, byte));
+        continue;
+      }
+      for (int64_t half : {0, 4})
+        vectors.push_back(
+            builder.widenHalves(words, builder.add(builder.mul(byte, 8), half), layout.values));
+    }
+  return vectors;
+}
+
+SmallVector<Value> IntegerPanels::loadDequantized(int64_t column, Value k, int64_t count,
+                                                  const ColumnScales &of) const {
+  SmallVector<Value> vectors = loadWidened(column, k, count);
+  for (auto [i, vector] : llvm::enumerate(vectors)) {
+    size_t v = i % layout.vectors;
+    if (layout.isE4M3)
+      vector = builder.mulF(vector, builder.splat(kLiftOfNumbers));
+    vector = of.minima.empty() ? builder.mulF(vector, of.scales[v])
+                               : builder.fma(vector, of.scales[v], of.minima[v]);
+  }
+  return vectors;
 }
 
 std::function<void(Value row, int64_t count)> IntegerPanels::linesAhead(int64_t column,

@@ -17,6 +17,8 @@ public:
   struct Layout {
     mlir::Value integers, scales, minima; ///< minima are null where there are none
     int64_t bits = 0;                     ///< of an integer, or of a number of e4m3
+    bool isE4M3 = false;
+    llvm::ArrayRef<int8_t> values; ///< that integers of 4 bits number; empty: they are themselves
     int64_t k = 0;
     int64_t group = 0;      ///< along k, of integers that share a scale
     int64_t together = 1;   ///< integers along k that are neighbours
@@ -37,6 +39,20 @@ public:
 
   /// Where the scales of a vector of columns are for k; their minima have the same place.
   mlir::Value scalesAt(int64_t column, mlir::Value k) const;
+
+  /// The scales, and maybe minima, of a tile's vectors of columns.
+  struct ColumnScales {
+    llvm::SmallVector<mlir::Value> scales, minima;
+  };
+  ColumnScales loadScales(int64_t column, mlir::Value k) const;
+
+  /// `count` rows of a tile as f32, without what belongs to the scales: one row, or those of a
+  /// word.
+  llvm::SmallVector<mlir::Value> loadWidened(int64_t column, mlir::Value k, int64_t count) const;
+
+  /// The same as the numbers that they stand for.
+  llvm::SmallVector<mlir::Value> loadDequantized(int64_t column, mlir::Value k, int64_t count,
+                                                 const ColumnScales &of) const;
 
   /// Bytes of a row of a panel.
   int64_t getRowBytes() const { return layout.width * layout.bits / 8; }

@@ -220,6 +220,18 @@ TEST(GemmTransposed, OfRowsThatMeetInOneSet) {
                             1e-6, target);
 }
 
+// More rows than a tile of registers has, up to a block: their tiles pass over several blocks of k
+// of each strip, the last of them a piece.
+TEST(GemmOfFewRows, StripAfterStrip) {
+  for (sinter::TargetAttr target : getHostTargets()) {
+    int64_t width = widthsFor(target).front();
+    for (int64_t m : {8, 23, 61})
+      expectSameAsReference(product(m, 811, 150, "f32", width), 1e-6, target);
+    for (int64_t m : {8, 20})
+      expectSameAsReference(product(m, 813, 150, "bf16", width), toleranceOfBf16(target), target);
+  }
+}
+
 TEST_P(GemmShapes, TransposedBf16) {
   auto [m, k, n] = GetParam();
   llvm::StringRef panels = ", #sinter.panels<width = 64, interleave = 2, depth = 32>";
