@@ -62,7 +62,7 @@ Parts counterModel(uint64_t batch, bool withPrefill = true, bool withDecode = tr
     Parts::Program program;
     program.name = name;
     std::vector<fb::Slice> slices;
-    auto input = [&](const char *tensor, fb::DType type, std::vector<int64_t> shape) {
+    auto input = [&](const char *tensor, fb::DType type, const std::vector<int64_t> &shape) {
       uint64_t bytes = 4;
       for (int64_t extent : shape)
         bytes *= static_cast<uint64_t>(extent);
@@ -215,7 +215,8 @@ TEST(GeneratorTest, SamplingOptions) {
 TEST(GeneratorTest, StopReasons) {
   auto session = bind(counterModel(1));
   auto generator = *Generator::create(*session);
-  auto run = [&](std::vector<int32_t> prompt, int64_t most, Generator::Callback callback = {}) {
+  auto run = [&](std::vector<int32_t> prompt, int64_t most,
+                 const Generator::Callback &callback = {}) {
     GenerateRequest request{std::move(prompt), most, {}};
     return generator.run(std::span(&request, 1), callback)->front();
   };
