@@ -214,8 +214,10 @@ Expected<GeneratedTexts> sinter::generateAll(const LoadedModel &model,
   for (const NamedPrompt &prompt : prompts)
     most += static_cast<uint64_t>(prompt.maxNewTokens);
   Progress progress(options.observer, "generating", most);
-  return generator->run([&](size_t, int32_t, const std::string &) -> Expected<bool> {
-    SINTER_CHECK(options.observer.checkStop("generation"));
+  return generator->run([&](size_t, int32_t token, const std::string &piece) -> Expected<bool> {
+    SINTER_TRY(bool continues, goesOn(options, {}, token, piece));
+    if (!continues)
+      return fail("generation", "was stopped", "");
     progress.advance(++done);
     return true;
   });
