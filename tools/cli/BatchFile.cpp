@@ -57,16 +57,20 @@ private:
 };
 } // namespace
 
+// Values are nested as deep as a file says: nothing here copies or writes one that is no text and
+// no number.
 static bool readTexts(const json &member, std::vector<std::string> &texts) {
   texts.clear();
-  json list = member.is_string() ? json::array({member}) : member;
-  if (!list.is_array())
+  if (member.is_string())
+    texts.push_back(member.get<std::string>());
+  else if (!member.is_array())
     return false;
-  for (const json &text : list) {
-    if (!text.is_string())
-      return false;
-    texts.push_back(text.get<std::string>());
-  }
+  else
+    for (const json &text : member) {
+      if (!text.is_string())
+        return false;
+      texts.push_back(text.get<std::string>());
+    }
   return true;
 }
 
@@ -82,9 +86,11 @@ static bool readTokens(const json &member, std::vector<int32_t> &tokens) {
 }
 
 static Expected<void> readPrompt(LineReader &line, NamedPrompt &prompt, json &id) {
-  SINTER_CHECK(line.read("id", "", [&](const json &member) {
-    id = member;
-    return true;
+  SINTER_CHECK(line.read("id", "a text or a number", [&](const json &member) {
+    bool isWritten = member.is_string() || member.is_number() || member.is_null();
+    if (isWritten)
+      id = member;
+    return isWritten;
   }));
   SINTER_CHECK(line.read("prompt", "a text", [&](const json &member) {
     if (member.is_string())

@@ -6,8 +6,8 @@
 //   {"tokens": [1, 2, 3], "stop": ["\n"], "ignore_eos": true}
 //
 // `prompt` or `tokens` is what to go on from. The rest may be missing: the options of a prompt, for
-// which the command line's stand in, and an `id` of any kind. What comes of a prompt is an object,
-// a line, in the order of the prompts:
+// which the command line's stand in, and an `id`, a text or a number. What comes of a prompt is an
+// object, a line, in the order of the prompts:
 //
 //   {"id": "a", "ids": [...], "new_tokens": 20, "prompt_tokens": 1, "stop": "max_new_tokens",
 //    "text": " upon a time"}
