@@ -3,6 +3,7 @@
 #include "dialects/Sinter/SinterDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/Base/Nesting.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
 
@@ -17,6 +18,11 @@ static SmallVector<func::FuncOp> getEntries(ModuleOp module) {
 
 static Expected<OwningOpRef<ModuleOp>> parse(MLIRContext &context, const std::string &text,
                                              const std::string &file) {
+  if (size_t levels = measureNesting(text); levels > kMostNesting)
+    return fail(file,
+                "it is nested " + std::to_string(levels) + " deep, and may be " +
+                    std::to_string(kMostNesting),
+                "mend the text");
   ErrorCollector errors(context);
   auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), file);
   if (!module)

@@ -1,8 +1,11 @@
 #include "runtime/Base/Json.h"
+#include "runtime/Base/Nesting.h"
 
 using namespace sinter;
 
 template <class Json> static Json parse(std::string_view text) {
+  if (measureNesting(text) > kMostNesting)
+    return Json(Json::value_t::discarded);
   return Json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
 }
 template <class Json> static std::string write(const Json &value, int indent) {

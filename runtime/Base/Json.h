@@ -12,7 +12,8 @@
 
 namespace sinter {
 
-/// The value that a text says; it `is_discarded()` where the text is not JSON.
+/// The value that a text says; it `is_discarded()` where the text is not JSON, or nested deeper
+/// than kMostNesting.
 nlohmann::json parseJson(std::string_view text);
 /// The same with keys in the text's order.
 nlohmann::ordered_json parseOrderedJson(std::string_view text);
