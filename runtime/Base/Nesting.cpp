@@ -16,10 +16,16 @@ static size_t findEndOfString(std::string_view text, size_t begin) {
   return text.size();
 }
 
+/// Whether < or > is a part of ->, <= or >= and no bracket.
+static bool isOperator(std::string_view text, size_t at) {
+  bool isArrow = text[at] == '>' && at > 0 && text[at - 1] == '-';
+  return isArrow || text.substr(at + 1).starts_with('=');
+}
+
 size_t sinter::measureNesting(std::string_view text) {
   size_t open = 0, most = 0;
   for (size_t at = 0; at < text.size(); ++at)
-    switch (text[at]) {
+    switch (char c = text[at]) {
     case '"':
       at = findEndOfString(text, at + 1);
       break;
@@ -31,16 +37,15 @@ size_t sinter::measureNesting(std::string_view text) {
     case '[':
     case '{':
     case '<':
-      most = std::max(most, ++open);
+      if (c != '<' || !isOperator(text, at))
+        most = std::max(most, ++open);
       break;
-    case '>':
-      if (at > 0 && text[at - 1] == '-')
-        break;
-      [[fallthrough]];
     case ')':
     case ']':
     case '}':
-      open -= open > 0 ? 1 : 0;
+    case '>':
+      if (open > 0 && (c != '>' || !isOperator(text, at)))
+        --open;
       break;
     default:
       break;

@@ -367,7 +367,7 @@ void runGemm(benchmark::State &state, const std::string &element, const std::str
         : (tensor<{0}x{1}x{3}>, tensor<{1}x{2}x{3}, #panels>) -> tensor<{0}x{2}xf32>
       )" + epilogue.body +
                         "\n}";
-  // Few rows read weights that no cache holds; of many that is hidden.
+  // Few rows wait for weights that no cache holds; many have other work meanwhile.
   Workload work(llvm::formatv(pattern.c_str(), m, k, n, element, printPanels(element)),
                 /*cold=*/m <= 64);
   if (!work.getError().empty())

@@ -57,8 +57,6 @@ private:
 };
 } // namespace
 
-// Values are nested as deep as a file says: nothing here copies or writes one that is no text and
-// no number.
 static bool readTexts(const json &member, std::vector<std::string> &texts) {
   texts.clear();
   if (member.is_string())

@@ -45,7 +45,7 @@ static Expected<BatchFile::Lengths> measure(const Model &model,
 
 /// How many prompts are continued at a time; an executable has its slots.
 static Expected<void> chooseBatch(const Model &model, GenerateCommandOptions &options) {
-  constexpr int64_t kDefaultSlots = 8; // most of what more bring on a CPU
+  constexpr int64_t kDefaultSlots = 8; // more want as many more KV caches
   const std::optional<BatchFile> &batch = options.flags.batch;
   if (batch && !model.isExecutable() && options.batchOption->empty())
     options.batch = std::min<int64_t>(kDefaultSlots, static_cast<int64_t>(batch->prompts.size()));

@@ -19,10 +19,11 @@ TEST(NestingTest, CountsWhatIsOpenAtOnce) {
   EXPECT_EQ(measureNesting(nest(1000)), 1000u);
 }
 
-TEST(NestingTest, LeavesOutStringsCommentsAndArrows) {
+TEST(NestingTest, LeavesOutStringsCommentsAndOperators) {
   EXPECT_EQ(measureNesting(R"(["[[[", "\"[[", "\\", [])"), 2u);
   EXPECT_EQ(measureNesting("\"[["), 0u); // a string without an end
   EXPECT_EQ(measureNesting("// (((\n() // [[["), 1u);
+  EXPECT_EQ(measureNesting("{ d0 >= 0 { d0 >= 0 { d0 <= 0"), 3u);
   EXPECT_EQ(measureNesting("tensor<1xf32> -> (tensor<1xf32>) -> tensor<1xf32> / 2"), 2u);
 }
 
