@@ -22,14 +22,21 @@
 // come from memory, are half of what is fetched: 8 rows took 1.1 to 1.5 times as long on Zen 4.
 //
 // A right-hand side that is no panels, or integers, is copied to strips of f32 as wide as a tile, a
-// block of k at a time, where more than one tile of rows is computed from it. So is the block of
-// rows of a transposed left-hand side that the L2 cache does not hold, where its elements along k
-// are lines apart that meet in one set of the L1 cache: several tiles read each of them. The copy
-// serves several blocks of columns: made for each of them it took a tenth of the product's time.
+// block of k at a time, where more than one tile of rows is computed from it. While that block is
+// multiplied, each tile prefetches some lines of the next one: all at once they fill the queue of
+// misses and the copy waits (a twentieth of the products by GPT-2's embeddings on Zen 3).
 //
-// While a block of k is multiplied, tiles prefetch lines of the next one, what the next tile's rows
-// begin with, and what the epilogue reads and writes: pieces of panels and rows are too short for
-// the processor to see streams in time (a tenth of 768 rows by 128 and 512 columns, on Zen 3).
+// The rows of a transposed left-hand side that the L2 cache does not hold are copied, too, as each
+// tile reads them: along k its elements are lines apart, which several tiles read and the L1 cache
+// loses in between. The copy serves several blocks of columns: made for each of them it took a
+// tenth of the product's time. Its tiles pass over one strip of columns after the other, of which
+// the L1 cache holds a block of k (167 -> 188 GFLOP/s for gradients of 768 by 768 and more, of 207
+// that two cores of Zen 3 have).
+//
+// Tiles prefetch what the epilogue reads and writes, and, where panels are short, the next ones and
+// the next tile's rows: their pieces are too short for the processor to see streams in time (a
+// tenth of 768 rows by 128 and 512 columns, on Zen 3). Where they are longer that costs more than
+// it brings (2 % of 1024 rows by 768 columns).
 //
 // Where a processor has a unit for products of matrices, four rows and more of bf16, or of bytes
 // with one sum of all k, are multiplied there (MatrixTiles.h), in tiles of up to 32 rows and
@@ -114,11 +121,8 @@ public:
                           getElementTypeOrSelf(matmul.getLhs()));
     if (plan.copiesRhs)
       copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
-    if (plan.copiesLhs) {
-      // An odd number of vectors from k to k spreads a column over the cache.
-      copiedLhsStride = (llvm::divideCeil(plan.rowBlock, lanes) | 1) * lanes;
-      copiedLhs = builder.scratch(plan.kBlock * copiedLhsStride, builder.getF32Type());
-    }
+    if (plan.copiesLhs)
+      transposedRows.emplace(builder, plan.tileRows, plan.rowBlock, plan.kBlock);
     // Rows that every item has are kept for all of them.
     keepsRows = whole && plan.m <= plan.tileRows;
     if (keepsRows)
@@ -162,8 +166,14 @@ public:
           copyRows(k, kEnd);
           forColumnBlocks([&] {
             copyColumns(k, kEnd);
-            multiplyRows([&](int64_t rows, Value row, Value scratchRow) {
-              multiply(rows, row, scratchRow, k, kEnd, first);
+            if (!plan.copiesLhs || plan.copiesRhs)
+              return multiplyRows([&](int64_t rows, Value row, Value scratchRow) {
+                multiply(rows, row, scratchRow, k, kEnd, first);
+              });
+            forSetsAndStrips([&](size_t set, Value strip) {
+              multiplyRows([&](int64_t rows, Value row, Value scratchRow) {
+                multiplyStrip(rows, row, scratchRow, set, strip, k, kEnd, first);
+              });
             });
           });
         });
@@ -298,6 +308,8 @@ private:
   void multiply(int64_t rows, Value row, Value scratchRow, Value kBegin, Value kEnd, bool first) {
     if (!keepsRows)
       prepareRows(rows, row, kBegin, kEnd);
+    if (plan.copiesRhs && !plan.isDequantized())
+      prefetchNextCopy(row, kEnd);
     forSetsAndStrips([&](size_t set, Value strip) {
       multiplyStrip(rows, row, scratchRow, set, strip, kBegin, kEnd, first);
     });
@@ -313,12 +325,12 @@ private:
       return builder.add(builder.add(offsetOfRow, columnOf(strip)), v * lanes);
     };
     if (plan.m > plan.tileRows) {
-      if (!plan.stripsFirst)
-        prefetchNextBlock(row, strip, kEnd);
       if (set == 0 && getConstantIntValue(kEnd) == plan.k)
         prefetchEpilogue(rows, row, strip);
-      if (set == 0 && plan.lhsStrideK == 1 && !plan.stripsFirst)
-        prefetchRows(rows, row, strip, kBegin);
+      if (plan.hasShortPanels)
+        prefetchNextPanels(row, strip);
+      if (plan.hasShortPanels && set == 0 && plan.lhsStrideK == 1)
+        prefetchRows(rows, row, strip);
     }
     if (plan.usesTiles)
       return multiplyTiles(rows, row, {scratch, at(0, 0), kItemColumns},
@@ -377,33 +389,38 @@ private:
     matrixTiles->multiply(product, kBegin, isLast ? builder.index(k) : kEnd, k, first);
   }
 
-  /// Prefetches the next block of k, each tile some lines: of rows that are copied, and of panels.
-  void prefetchNextBlock(Value row, Value strip, Value kEnd) {
-    if (plan.copiesLhs) {
-      int64_t rowsOfStrip = llvm::divideCeil(plan.kBlock, getStrips() * plan.getMostBlocks());
-      Value ofItem =
-          builder.add(builder.mul(builder.sub(columnBlock, firstColumnBlock), getStrips()), strip);
-      Value k = builder.add(kEnd, builder.mul(ofItem, rowsOfStrip));
-      builder.loop(k, builder.add(k, rowsOfStrip), 1, [&](Value next) {
-        builder.prefetch(arguments[plan.lhsArgument], builder.add(lhsRowAt(next), row), 0);
-      });
-    }
-    if (plan.rhs != GemmPlan::Rhs::Panels || plan.integerBits != 0)
-      return;
-    // Behind the last block comes the first one of columns that this thread may get next.
-    bool isLast = getConstantIntValue(kEnd) == plan.k;
-    Value k = isLast ? builder.index(0) : kEnd;
-    int64_t columns = isLast ? builder.getTarget().getCores() * kItemColumns : 0;
+  /// The number of a tile in its item.
+  Value tileOf(Value row) { return builder.div(builder.sub(row, firstRow), plan.tileRows); }
+  int64_t getTiles() const { return plan.rowBlock / plan.tileRows; }
+
+  /// Prefetches a tile's part of the panels that this thread gets next.
+  void prefetchNextPanels(Value row, Value strip) {
     int64_t lineElements = kLineBytes / (plan.pairs ? 2 : 4);
-    int64_t tiles = llvm::divideCeil(plan.rowBlock, plan.tileRows);
-    Value tile = builder.div(builder.sub(row, firstRow), plan.tileRows);
     for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
-      int64_t lines = llvm::divideCeil(plan.kBlock * plan.panelWidth, lineElements * tiles);
-      Value at = builder.add(panelOf(strip, columns + v * lanes), builder.mul(k, plan.panelWidth));
-      at = builder.add(at, builder.mul(tile, lines * lineElements));
+      int64_t lines = llvm::divideCeil(plan.k * plan.panelWidth, lineElements * getTiles());
+      Value at = builder.add(panelOf(strip, kItemColumns + v * lanes),
+                             builder.mul(tileOf(row), lines * lineElements));
       builder.loop(at, builder.add(at, lines * lineElements), lineElements,
                    [&](Value line) { builder.prefetch(arguments[plan.rhsArgument], line, 0); });
     }
+  }
+
+  /// Prefetches a tile's part of what is copied next of columns: of each row of rhs, or of each
+  /// column of a transposed one, a piece.
+  void prefetchNextCopy(Value row, Value kEnd) {
+    bool isDense = plan.rhs == GemmPlan::Rhs::Dense;
+    // Behind the last block of k comes the first one of the next columns.
+    bool isLast = getConstantIntValue(kEnd) == plan.k;
+    Value k = isLast ? builder.index(0) : kEnd;
+    Value column = builder.mul(isLast ? builder.add(columnBlock, 1) : columnBlock, kItemColumns);
+    int64_t pieces = llvm::divideCeil(isDense ? plan.kBlock : kItemColumns, getTiles());
+    Value begin = builder.add(isDense ? k : column, builder.mul(tileOf(row), pieces));
+    builder.loop(begin, builder.add(begin, pieces), 1, [&](Value piece) {
+      Value at = isDense ? builder.add(builder.mul(piece, plan.n), column)
+                         : builder.add(builder.mul(piece, plan.k), k);
+      for (int64_t i = 0; i < (isDense ? kItemColumns : plan.kBlock); i += kLineBytes / 4)
+        builder.prefetch(arguments[plan.rhsArgument], at, i);
+    });
   }
 
   /// What a step of a tile of the block [kBegin, kEnd) loads of a strip; it prefetches the tile's
@@ -411,13 +428,12 @@ private:
   std::function<SmallVector<Value>(Value k)>
   prefetchStrip(std::function<SmallVector<Value>(Value k)> load, Value row, int64_t offset,
                 Value strip, Value kBegin, Value kEnd) {
-    int64_t ofStep = llvm::divideCeil(plan.panelWidth, plan.rowBlock / plan.tileRows);
-    Value tile = builder.div(builder.sub(row, firstRow), plan.tileRows);
+    int64_t ofStep = llvm::divideCeil(plan.panelWidth, getTiles());
     SmallVector<Value> parts;
     for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
       Value block =
           builder.add(panelOf(strip, offset + v * lanes), builder.mul(kEnd, plan.panelWidth));
-      parts.push_back(builder.add(block, builder.mul(tile, ofStep * plan.kBlock)));
+      parts.push_back(builder.add(block, builder.mul(tileOf(row), ofStep * plan.kBlock)));
     }
     return [this, load = std::move(load), parts, kBegin, ofStep](Value k) {
       for (Value part : parts)
@@ -435,14 +451,12 @@ private:
     });
   }
 
-  /// Prefetches what the next tile's rows begin with, a part of it with each strip of columns.
-  void prefetchRows(int64_t rows, Value row, Value strip, Value kBegin) {
-    constexpr int64_t bytesOfRow = 512; // behind which the processor sees a stream
+  /// Prefetches the next tile's rows, a part of them with each strip of columns.
+  void prefetchRows(int64_t rows, Value row, Value strip) {
     Value lhs = arguments[plan.lhsArgument];
     int64_t elementBytes = getElementTypeOrSelf(lhs.getType()).getIntOrFloatBitWidth() / 8;
-    int64_t bytes = std::min(bytesOfRow, plan.kBlock * elementBytes);
-    bytes = llvm::alignTo(llvm::divideCeil(bytes, getStrips()), kLineBytes);
-    Value k = builder.add(kBegin, builder.mul(strip, bytes / elementBytes));
+    int64_t bytes = llvm::alignTo(llvm::divideCeil(plan.k * elementBytes, getStrips()), kLineBytes);
+    Value k = builder.mul(strip, bytes / elementBytes);
     builder.loop(builder.add(row, rows), builder.add(row, 2 * rows), 1, [&](Value next) {
       for (int64_t at = 0; at < bytes; at += kLineBytes)
         builder.prefetchLine(lhs, lhsAt(next, 0, builder.add(k, at / elementBytes)));
@@ -485,9 +499,6 @@ private:
 
   Value lhsAt(Value row, int64_t r, Value k) {
     Value at = builder.add(row, r);
-    if (plan.copiesLhs)
-      return builder.add(builder.mul(builder.sub(k, blockBegin), copiedLhsStride),
-                         builder.sub(at, firstRow));
     Value start =
         plan.lhsPanelWidth == 0
             ? builder.mul(at, plan.lhsStride)
@@ -505,11 +516,12 @@ private:
     tile.bytes = plan.bytesOfWord != 0;
     tile.matrixRows = plan.m;
     tile.lhs = [this, row](int64_t r, Value k) {
-      Value lhs = plan.copiesLhs ? copiedLhs : arguments[plan.lhsArgument];
-      return byteRows     ? byteRows->getSplat(r, k)
-             : liftedRows ? liftedRows->getSplat(r, k)
-             : plan.pairs ? builder.splatPair(lhs, lhsAt(row, r, k))
-                          : builder.loadSplat(lhs, lhsAt(row, r, k));
+      Value lhs = arguments[plan.lhsArgument];
+      return byteRows         ? byteRows->getSplat(r, k)
+             : liftedRows     ? liftedRows->getSplat(r, k)
+             : transposedRows ? transposedRows->getSplat(tileOf(row), r, k)
+             : plan.pairs     ? builder.splatPair(lhs, lhsAt(row, r, k))
+                              : builder.loadSplat(lhs, lhsAt(row, r, k));
     };
     Value ofAll = builder.add(strip, set * getStrips());
     if (plan.copiesRhs)
@@ -567,7 +579,7 @@ private:
   }
 
   /// Before the products of a block of k with a block of columns: copies these, if the kernel makes
-  /// its strips, and asks for the next ones, which the products then leave time to arrive.
+  /// its strips.
   void copyColumns(Value kBegin, Value kEnd) {
     blockBegin = kBegin;
     if (!plan.copiesRhs)
@@ -580,26 +592,13 @@ private:
       copyDense(kBegin, kEnd);
   }
 
-  /// Where a transposed lhs has its row 0 of k; the others follow it.
-  Value lhsRowAt(Value k) { return builder.add(builder.mul(k, plan.lhsStrideK), plan.lhsOffset); }
-
   /// Copies the item's rows of a block of k, if the kernel does, for all of its columns.
   void copyRows(Value kBegin, Value kEnd) {
-    if (!plan.copiesLhs)
-      return;
-    Value lhs = arguments[plan.lhsArgument];
-    bool ragged = plan.m % plan.rowBlock != 0 || plan.rowBlock % lanes != 0;
-    builder.loop(kBegin, kEnd, 1, [&](Value k) {
-      Value from = builder.add(lhsRowAt(k), firstRow);
-      Value to = builder.mul(builder.sub(k, kBegin), copiedLhsStride);
-      for (int64_t row = 0; row < plan.rowBlock; row += lanes) {
-        Value mask;
-        if (ragged)
-          mask = builder.maskBelow(builder.sub(builder.sub(lastRow, firstRow), builder.index(row)));
-        Value at = builder.add(from, row);
-        builder.store(builder.load(lhs, at, mask), copiedLhs, builder.add(to, row));
-      }
-    });
+    if (transposedRows)
+      transposedRows->copy(
+          arguments[plan.lhsArgument], [&](Value k) { return lhsAt(firstRow, 0, k); },
+          plan.m % plan.rowBlock == 0 ? Value() : builder.sub(builder.index(plan.m), firstRow),
+          kBegin, kEnd);
   }
 
   /// Rows [kBegin, kEnd) of the item's columns, a piece of a row of rhs each.
@@ -613,7 +612,6 @@ private:
         Value mask;
         if (plan.n % kItemColumns != 0)
           mask = builder.maskBelow(builder.sub(builder.index(plan.n), column));
-        builder.prefetch(rhs, at, plan.kBlock * plan.n);
         builder.store(builder.load(rhs, at, mask), copied, copiedAt(k, v));
       }
     });
@@ -634,7 +632,6 @@ private:
           // Columns of the product beyond the last repeat it.
           Value row = builder.min(builder.add(first, i), builder.index(plan.n - 1));
           Value at = builder.add(builder.mul(row, plan.k), k);
-          builder.prefetch(rhs, at, plan.kBlock);
           rows.push_back(builder.load(rhs, at, mask));
         }
         for (auto [i, column] : llvm::enumerate(builder.transpose(rows)))
@@ -768,11 +765,11 @@ private:
   std::optional<GroupSums> groupSums;
   std::optional<FixedPointRows> fixedPointRows;
   std::optional<LiftedRows> liftedRows;
+  std::optional<TransposedRows> transposedRows;
   std::optional<MatrixTiles> matrixTiles;
-  bool keepsRows = false;  // what is kept of rows is made once for all items
-  Value copied, copiedLhs; // blocks of the columns and of the rows
-  int64_t copiedLhsStride = 0;
-  Value blockBegin; // their first k
+  bool keepsRows = false; // what is kept of rows is made once for all items
+  Value copied;           // a block of the columns
+  Value blockBegin;       // its first k
   Value firstColumnBlock, lastColumnBlock, columnBlock, firstRow, lastRow;
   Value scratchBegin; // where the scratch has the first row of columnBlock
 };

@@ -11,11 +11,10 @@ using namespace sinter;
 namespace {
 
 /// Rows that the scratch of a work item holds: a block and what its last tile adds to it. Kernels
-/// have 128 KiB of stack in all.
+/// have 192 KiB of stack in all.
 constexpr int64_t kScratchRows = kBlockRows + 16;
-/// Bytes of the same stack for a block of the columns that the kernel copies itself: one strip, or
-/// several.
-constexpr int64_t kStripBytes = 40 * 1024, kStripsBytes = 56 * 1024;
+/// Bytes of the same stack for a block of the columns that the kernel copies itself.
+constexpr int64_t kStripsBytes = 40 * 1024;
 /// Bytes of the stack for what is kept of a tile's rows of bytes, or of their sums; of few rows in
 /// fixed point, or lifted, beside which the scratch is small.
 constexpr int64_t kLhsScratchBytes = 40 * 1024, kFewRowsBytes = 88 * 1024;
@@ -32,10 +31,11 @@ constexpr int64_t kFewRowsItemsOfCore = 5;
 /// Rows of bf16 up to which they pass over strips: more take so many instructions a line that
 /// prefetching each costs more than it brings (a tenth of 64 rows on Zen 3).
 constexpr int64_t kFewPairRows = 24;
-/// And for a block of a transposed left-hand side: k of the block, and rows.
-constexpr int64_t kLhsDepth = 96, kLhsRows = 96;
-/// Lines so far apart are in the same set of the L1 cache.
-constexpr int64_t kSetBytes = 4096;
+/// Bytes of the stack for a block of a transposed left-hand side; its rows at the most, and its k
+/// at the least.
+constexpr int64_t kCopiedLhsBytes = 96 * 1024, kCopiedLhsRows = 96, kCopiedLhsDepth = 96;
+/// Panels up to here are too short for the processor to prefetch them in time.
+constexpr int64_t kShortPanelBytes = 8 * 1024;
 
 /// Finds a transposed lhs, [k, m]: rows of f32 next to each other, or panels.
 LogicalResult findTransposedLhs(GemmPlan &plan) {
@@ -261,14 +261,13 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   // A block of the columns stays in L2 while the tiles of the block of rows pass over it, and lhs'
   // block of rows while columns after columns do.
   int64_t rowBytes = kItemColumns * elementBytes * sets;
-  // One block of k, which needs no sums from a scratch, may take more of it than several.
-  bool whole = plan.m <= plan.tileRows || plan.k * rowBytes <= target.getL2Bytes() / 2;
-  int64_t blocks = whole ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 4);
+  int64_t blocks =
+      plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 2);
   bool strips = plan.tileVectors < itemVectors;
   plan.copiesRhs = plan.m > plan.tileRows &&
                    (plan.rhs == GemmPlan::Rhs::Panels ? plan.isDequantized() : sets == 1);
   if (plan.copiesRhs) {
-    int64_t depth = (strips ? kStripsBytes : kStripBytes) / (sets * kItemColumns * 4) / 32 * 32;
+    int64_t depth = kStripsBytes / (sets * kItemColumns * 4) / 32 * 32;
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
   }
   // Beside a block of a strip the L1 cache has room for the next one, and for rows.
@@ -280,16 +279,15 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
                      plan.tileVectors * lanes >= plan.panelWidth && stripBytes > blockBytes;
   if (plan.stripsFirst)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(stripBytes, blockBytes));
-  // Elements along k of a transposed lhs are lines apart, each of which several tiles read: a block
-  // of them stays in the L1 cache.
-  bool hasLinesAlongK = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
-                        plan.lhsStride == 1 && plan.m > plan.tileRows &&
-                        plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
-  if (hasLinesAlongK)
-    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, kLhsDepth));
-  // It is copied where the lines meet in one set of the cache. Elsewhere the copy took more than it
-  // brought with 8 lanes (3 to 10 % of the product on Zen 3); with 16 it was not tried.
-  plan.copiesLhs = hasLinesAlongK && (lanes > 8 || plan.lhsStrideK * elementBytes % kSetBytes == 0);
+  // Elements along k of a transposed lhs are lines apart, each of which several tiles read.
+  plan.copiesLhs = plan.matmul.getTransposeLhs() && plan.lhsPanelWidth == 0 &&
+                   plan.lhsStride == 1 && plan.m > plan.tileRows &&
+                   plan.k * plan.lhsStrideK * elementBytes > target.getL2Bytes() / 2;
+  // The L1 cache holds a block of a strip, and what tiles pass over it with.
+  int64_t depth = std::max<int64_t>(kCopiedLhsDepth, target.getL1Bytes() / 2 /
+                                                         (plan.tileVectors * lanes * elementBytes));
+  if (plan.copiesLhs)
+    blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
   // What a tile keeps of its rows: words of bytes, or sums of groups.
   int64_t keptBytes =
       plan.bytesOfWord && !plan.usesTiles ? plan.tileRows * plan.k * 4 / plan.bytesOfWord : 0;
@@ -309,7 +307,15 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   plan.kBlock = llvm::alignTo(llvm::divideCeil(plan.k, blocks), unit);
   plan.stripsFirst = plan.stripsFirst && plan.kBlock < plan.k;
 
-  int64_t mostRows = plan.copiesLhs ? kLhsRows : kScratchRows / sets;
+  plan.hasShortPanels = plan.rhs == GemmPlan::Rhs::Panels && plan.integerBits == 0 &&
+                        plan.m > plan.tileRows && plan.kBlock >= plan.k &&
+                        plan.k * plan.panelWidth * elementBytes <= kShortPanelBytes;
+
+  int64_t mostRows = kScratchRows / sets;
+  if (plan.copiesLhs)
+    mostRows =
+        std::min(kCopiedLhsRows, std::min<int64_t>(kCopiedLhsBytes, target.getL2Bytes() * 3 / 16) /
+                                     (plan.kBlock * elementBytes));
   // Blocks of strips are as tall as the scratch, but not so tall that cores are left without any.
   if (strips && plan.copiesRhs)
     mostRows = std::clamp<int64_t>(plan.m * plan.columnBlocks / (4 * target.getCores()),

@@ -135,3 +135,41 @@ Value GroupSums::at(int64_t row, Value k) const {
 Value GroupSums::getSplat(int64_t row, Value k) const {
   return builder.loadSplat(sums, at(row, k));
 }
+
+//===----------------------------------------------------------------------===//
+// TransposedRows
+//===----------------------------------------------------------------------===//
+
+// Behind a tile's last k the last vector ends.
+TransposedRows::TransposedRows(VectorBuilder &builder, int64_t tileRows, int64_t blockRows,
+                               int64_t depth)
+    : builder(builder), tileRows(tileRows), blockRows(blockRows),
+      tileElements(depth * tileRows + builder.getLanes()),
+      rows(builder.scratch(blockRows / tileRows * tileElements, builder.getF32Type())) {}
+
+void TransposedRows::copy(Value lhs, llvm::function_ref<Value(Value k)> place, Value rowsLeft,
+                          Value kBegin, Value kEnd) {
+  begin = kBegin;
+  int64_t lanes = builder.getLanes();
+  builder.loop(kBegin, kEnd, 1, [&](Value k) {
+    Value from = place(k), to = builder.mul(builder.sub(k, begin), tileRows);
+    for (int64_t tile = 0; tile < blockRows / tileRows; ++tile)
+      for (int64_t r = 0; r < tileRows; r += lanes) {
+        int64_t row = tile * tileRows + r;
+        Value mask; // nothing is read behind the last row
+        if (rowsLeft)
+          mask = builder.maskBelow(builder.sub(rowsLeft, builder.index(row)));
+        else if (row + lanes > blockRows)
+          mask = builder.maskBelow(builder.index(blockRows - row));
+        // What is stored behind the tile's rows, its next k overwrites.
+        builder.store(builder.load(lhs, builder.add(from, row), mask), rows,
+                      builder.add(to, tile * tileElements + r));
+      }
+  });
+}
+
+Value TransposedRows::getSplat(Value tile, int64_t row, Value k) const {
+  Value at =
+      builder.add(builder.mul(tile, tileElements), builder.mul(builder.sub(k, begin), tileRows));
+  return builder.loadSplat(rows, builder.add(at, row));
+}

@@ -82,4 +82,26 @@ private:
   mlir::Value sums, begin;
 };
 
+/// The rows of an item of a transposed left-hand side, as its tiles read them: the elements that a
+/// tile has of each k are neighbours.
+class TransposedRows {
+public:
+  /// @param blockRows of an item, whole tiles; @param depth the most k of a copy
+  TransposedRows(VectorBuilder &builder, int64_t tileRows, int64_t blockRows, int64_t depth);
+
+  /// Copies the item's elements of k in [kBegin, kEnd).
+  /// @param place where the memory has the item's first row of a k; the others follow it
+  /// @param rowsLeft from the item's first row on, null where all items have whole blocks
+  void copy(mlir::Value lhs, llvm::function_ref<mlir::Value(mlir::Value k)> place,
+            mlir::Value rowsLeft, mlir::Value kBegin, mlir::Value kEnd);
+
+  /// The element at k of a row of a tile, counted in the item, in every lane.
+  mlir::Value getSplat(mlir::Value tile, int64_t row, mlir::Value k) const;
+
+private:
+  VectorBuilder &builder;
+  int64_t tileRows, blockRows, tileElements;
+  mlir::Value rows, begin;
+};
+
 } // namespace sinter

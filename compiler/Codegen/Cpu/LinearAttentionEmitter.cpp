@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace sinter;
 
-/// Vectors of columns of an item; bytes of its state, of the 128 KiB of stack that a kernel has.
+/// Vectors of columns of an item; bytes of its state, of the 192 KiB of stack that a kernel has.
 static constexpr int64_t kMostVectors = 4, kStateBytes = 64 * 1024;
 
 static int64_t countVectors(int64_t width, int64_t rows, int64_t lanes) {

@@ -210,14 +210,14 @@ TEST_P(GemmShapes, TransposedF32) {
   expectSameAsReference(transposedProduct(m, k, n, "f32", "", /*width=*/0), 1e-6);
 }
 
-// Of rows of 4 KiB what a kernel reads along k is in one set of the L1 cache, and copied where all
-// of it is more than half of an L2 cache (here of up to 2 MiB). Rows of one element more are not
-// copied with 8 lanes.
-TEST(GemmTransposed, OfRowsThatMeetInOneSet) {
+// Rows are copied tile by tile where all of them are more than half of an L2 cache (here of up to 2
+// MiB): of blocks that are all whole, and of which the last one is not; for columns in panels, and
+// for those that are copied, too.
+TEST(GemmTransposed, OfRowsThatAreCopied) {
   for (sinter::TargetAttr target : getHostTargets())
-    for (int64_t m : {1024, 1025})
-      expectSameAsReference(transposedProduct(m, 300, 72, "f32", "", widthsFor(target).front()),
-                            1e-6, target);
+    for (int64_t m : {1056, 1025})
+      for (int64_t width : {widthsFor(target).front(), int64_t(0)})
+        expectSameAsReference(transposedProduct(m, 300, 72, "f32", "", width), 1e-6, target);
 }
 
 // More rows than a tile of registers has, up to a block: their tiles pass over several blocks of k
