@@ -29,14 +29,12 @@
 // The rows of a transposed left-hand side that the L2 cache does not hold are copied, too, as each
 // tile reads them: along k its elements are lines apart, which several tiles read and the L1 cache
 // loses in between. The copy serves several blocks of columns: made for each of them it took a
-// tenth of the product's time. Its tiles pass over one strip of columns after the other, of which
-// the L1 cache holds a block of k (167 -> 188 GFLOP/s for gradients of 768 by 768 and more, of 207
-// that two cores of Zen 3 have).
+// tenth of the product's time. Its tiles pass over strip after strip of the columns, of which the
+// L1 cache holds a block of k (gradients of 768 by 768: 167 -> 188 of the 207 GFLOP/s of Zen 3).
 //
 // Tiles prefetch what the epilogue reads and writes, and, where panels are short, the next ones and
-// the next tile's rows: their pieces are too short for the processor to see streams in time (a
-// tenth of 768 rows by 128 and 512 columns, on Zen 3). Where they are longer that costs more than
-// it brings (2 % of 1024 rows by 768 columns).
+// the next tile's rows, which end before the processor sees streams (a tenth of 768 rows by 128 and
+// 512 columns, on Zen 3). Of longer ones that costs more than it brings (2 % of 1024 by 768).
 //
 // Where a processor has a unit for products of matrices, four rows and more of bf16, or of bytes
 // with one sum of all k, are multiplied there (MatrixTiles.h), in tiles of up to 32 rows and
@@ -128,12 +126,11 @@ public:
     if (keepsRows)
       prepareRows(plan.m, builder.index(0), builder.index(0), builder.index(plan.k));
     builder.loop(begin, end, 1, [&](Value item) {
-      int64_t columnItems = plan.getColumnItems();
-      Value columnItem = builder.rem(item, columnItems);
+      auto [rowItem, columnItem] = splitItem(item);
       firstColumnBlock = firstBlockOf(columnItem);
       lastColumnBlock =
           builder.min(firstBlockOf(builder.add(columnItem, 1)), builder.index(plan.columnBlocks));
-      firstRow = builder.mul(builder.div(item, columnItems), plan.rowBlock);
+      firstRow = builder.mul(rowItem, plan.rowBlock);
       lastRow = builder.min(builder.add(firstRow, plan.rowBlock), builder.index(plan.m));
       if (whole) {
         copyRows(builder.index(0), builder.index(plan.k));
@@ -206,6 +203,13 @@ private:
         plan.m <= plan.tileRows && !(takesFewInstructions && seesStreams(builder.getTarget()));
     layout.panelAt = [this](int64_t column, int64_t elements) { return panelAt(column, elements); };
     return layout;
+  }
+
+  /// Which block of rows and which blocks of columns an item has.
+  std::pair<Value, Value> splitItem(Value item) {
+    if (plan.rowsFollow)
+      return {builder.rem(item, plan.rowBlocks), builder.div(item, plan.rowBlocks)};
+    return {builder.div(item, plan.getColumnItems()), builder.rem(item, plan.getColumnItems())};
   }
 
   /// Rounds have shorter and shorter items: where one is not meant, its line lies above.
@@ -578,8 +582,7 @@ private:
     return vectors;
   }
 
-  /// Before the products of a block of k with a block of columns: copies these, if the kernel makes
-  /// its strips.
+  /// Copies a block of k of a block of columns, if the kernel makes its strips.
   void copyColumns(Value kBegin, Value kEnd) {
     blockBegin = kBegin;
     if (!plan.copiesRhs)

@@ -288,6 +288,8 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
                                                          (plan.tileVectors * lanes * elementBytes));
   if (plan.copiesLhs)
     blocks = std::max<int64_t>(blocks, llvm::divideCeil(plan.k, depth));
+  // Of the smaller operand all is read for a block of the larger one.
+  plan.rowsFollow = plan.copiesLhs && plan.m < plan.n;
   // What a tile keeps of its rows: words of bytes, or sums of groups.
   int64_t keptBytes =
       plan.bytesOfWord && !plan.usesTiles ? plan.tileRows * plan.k * 4 / plan.bytesOfWord : 0;

@@ -64,9 +64,10 @@ struct GemmPlan {
   int64_t kBlock = 0;
   int64_t tileRows = 0;
   int64_t tileVectors = 0;
-  bool stripsFirst = false;    // tiles of rows pass over a block of k of one strip after the other
-  bool copiesRhs = false;      // the kernel makes the strips that it reads
-  bool copiesLhs = false;      // the kernel copies its block of rows
+  bool stripsFirst = false; // tiles of rows pass over a block of k of one strip after the other
+  bool copiesRhs = false;   // the kernel makes the strips that it reads
+  bool copiesLhs = false;   // the kernel copies its block of rows
+  bool rowsFollow = false;  // items of the same columns follow one another, else of the same rows
   bool hasShortPanels = false; // they are prefetched
 };
 

@@ -42,14 +42,14 @@ func.func private @few(%x: tensor<6x256xf32>, %w: tensor<256x72xf32, #panels>)
   return %0 : tensor<6x72xf32>
 }
 
-// Elements along k are lines apart: 8 blocks of 96 rows times 12 of 64 columns, 3 of which share a
+// Elements along k are lines apart: 8 blocks of 96 rows times 24 of 64 columns, 3 of which share a
 // copy of the rows.
 // CHECK-LABEL: func.func private @gradient
-// CHECK-SAME: sinter.grid = 32 : i64
-func.func private @gradient(%x: tensor<1024x768xf32>, %g: tensor<1024x768xf32, #panels>)
-    -> tensor<768x768xf32> attributes {sinter.kernel = "gemm"} {
-  %0 = sinter.matmul %x, %g {transpose_lhs} : (tensor<1024x768xf32>, tensor<1024x768xf32, #panels>) -> tensor<768x768xf32>
-  return %0 : tensor<768x768xf32>
+// CHECK-SAME: sinter.grid = 64 : i64
+func.func private @gradient(%x: tensor<1024x768xf32>, %g: tensor<1024x1536xf32, #panels>)
+    -> tensor<768x1536xf32> attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %g {transpose_lhs} : (tensor<1024x768xf32>, tensor<1024x1536xf32, #panels>) -> tensor<768x1536xf32>
+  return %0 : tensor<768x1536xf32>
 }
 
 // Rows that the L2 cache holds are read where they are.
@@ -95,9 +95,13 @@ func.func private @gradient_in_place(%x: tensor<128x768xf32>, %g: tensor<128x768
 
 // The scratch has 96 rows of three blocks of columns; rows are copied once for them, 256 of k at a
 // time, as 16 tiles of 6 rows, of which the second begins a vector behind the first one's end. All
-// tiles are multiplied by the block of one strip, then by that of the next.
+// tiles are multiplied by the block of one strip, then by that of the next. Items of the same columns
+// follow one another: there is less of the rows to read again.
 // CHECK: %[[SUMS:.*]] = memref.alloca() {{.*}} : memref<18432xf32>
 // CHECK: %[[ROWS:.*]] = memref.alloca() {{.*}} : memref<24704xf32>
+// CHECK: scf.for %[[ITEM:.*]] = %arg3 to %arg4
+// CHECK-DAG: %[[BLOCK:.*]] = arith.remui %[[ITEM]], %c8 : index
+// CHECK-DAG: arith.muli %[[BLOCK]], %c96 : index
 // CHECK: scf.for %[[K:.*]] = %c0 to %c256 step %c1
 // CHECK: %[[AT:.*]] = arith.muli %[[K]], %c6 : index
 // CHECK: vector.store {{.*}}, %[[ROWS]][%[[AT]]]
