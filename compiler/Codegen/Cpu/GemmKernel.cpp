@@ -22,9 +22,7 @@
 // come from memory, are half of what is fetched: 8 rows took 1.1 to 1.5 times as long on Zen 4.
 //
 // A right-hand side that is no panels, or integers, is copied to strips of f32 as wide as a tile, a
-// block of k at a time, where more than one tile of rows is computed from it. While that block is
-// multiplied, each tile prefetches some lines of the next one: all at once they fill the queue of
-// misses and the copy waits (a twentieth of the products by GPT-2's embeddings on Zen 3).
+// block of k at a time, where more than one tile of rows is computed from it (CopiedStrips.h).
 //
 // The rows of a transposed left-hand side that the L2 cache does not hold are copied, too, as each
 // tile reads them: along k its elements are lines apart, which several tiles read and the L1 cache
@@ -71,6 +69,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Codegen/Cpu/CopiedStrips.h"
 #include "compiler/Codegen/Cpu/GemmEpilogue.h"
 #include "compiler/Codegen/Cpu/GemmPlan.h"
 #include "compiler/Codegen/Cpu/IntegerPanels.h"
@@ -81,7 +80,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace sinter;
@@ -118,7 +116,7 @@ public:
       matrixTiles.emplace(builder, plan.tileRows, matmul.getK(),
                           getElementTypeOrSelf(matmul.getLhs()));
     if (plan.copiesRhs)
-      copied = builder.scratch(sets * plan.kBlock * kItemColumns, builder.getF32Type());
+      strips.emplace(builder, plan, arguments[plan.rhsArgument], epilogue.getProductOffsets());
     if (plan.copiesLhs)
       transposedRows.emplace(builder, plan.tileRows, plan.rowBlock, plan.kBlock);
     // Rows that every item has are kept for all of them.
@@ -312,8 +310,8 @@ private:
   void multiply(int64_t rows, Value row, Value scratchRow, Value kBegin, Value kEnd, bool first) {
     if (!keepsRows)
       prepareRows(rows, row, kBegin, kEnd);
-    if (plan.copiesRhs && !plan.isDequantized())
-      prefetchNextCopy(row, kEnd);
+    if (strips && !integers)
+      strips->prefetchNext(columnBlock, kEnd, tileOf(row));
     forSetsAndStrips([&](size_t set, Value strip) {
       multiplyStrip(rows, row, scratchRow, set, strip, kBegin, kEnd, first);
     });
@@ -395,13 +393,12 @@ private:
 
   /// The number of a tile in its item.
   Value tileOf(Value row) { return builder.div(builder.sub(row, firstRow), plan.tileRows); }
-  int64_t getTiles() const { return plan.rowBlock / plan.tileRows; }
 
   /// Prefetches a tile's part of the panels that this thread gets next.
   void prefetchNextPanels(Value row, Value strip) {
     int64_t lineElements = kLineBytes / (plan.pairs ? 2 : 4);
     for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
-      int64_t lines = llvm::divideCeil(plan.k * plan.panelWidth, lineElements * getTiles());
+      int64_t lines = llvm::divideCeil(plan.k * plan.panelWidth, lineElements * plan.getTiles());
       Value at = builder.add(panelOf(strip, kItemColumns + v * lanes),
                              builder.mul(tileOf(row), lines * lineElements));
       builder.loop(at, builder.add(at, lines * lineElements), lineElements,
@@ -409,30 +406,12 @@ private:
     }
   }
 
-  /// Prefetches a tile's part of what is copied next of columns: of each row of rhs, or of each
-  /// column of a transposed one, a piece.
-  void prefetchNextCopy(Value row, Value kEnd) {
-    bool isDense = plan.rhs == GemmPlan::Rhs::Dense;
-    // Behind the last block of k comes the first one of the next columns.
-    bool isLast = getConstantIntValue(kEnd) == plan.k;
-    Value k = isLast ? builder.index(0) : kEnd;
-    Value column = builder.mul(isLast ? builder.add(columnBlock, 1) : columnBlock, kItemColumns);
-    int64_t pieces = llvm::divideCeil(isDense ? plan.kBlock : kItemColumns, getTiles());
-    Value begin = builder.add(isDense ? k : column, builder.mul(tileOf(row), pieces));
-    builder.loop(begin, builder.add(begin, pieces), 1, [&](Value piece) {
-      Value at = isDense ? builder.add(builder.mul(piece, plan.n), column)
-                         : builder.add(builder.mul(piece, plan.k), k);
-      for (int64_t i = 0; i < (isDense ? kItemColumns : plan.kBlock); i += kLineBytes / 4)
-        builder.prefetch(arguments[plan.rhsArgument], at, i);
-    });
-  }
-
   /// What a step of a tile of the block [kBegin, kEnd) loads of a strip; it prefetches the tile's
   /// part of the next block.
   std::function<SmallVector<Value>(Value k)>
   prefetchStrip(std::function<SmallVector<Value>(Value k)> load, Value row, int64_t offset,
                 Value strip, Value kBegin, Value kEnd) {
-    int64_t ofStep = llvm::divideCeil(plan.panelWidth, getTiles());
+    int64_t ofStep = llvm::divideCeil(plan.panelWidth, plan.getTiles());
     SmallVector<Value> parts;
     for (int64_t v = 0; v < plan.tileVectors; v += plan.panelWidth / lanes) {
       Value block =
@@ -529,7 +508,7 @@ private:
     };
     Value ofAll = builder.add(strip, set * getStrips());
     if (plan.copiesRhs)
-      tile.rhs = [this, ofAll](Value k) { return loadCopied(ofAll, k); };
+      tile.rhs = [this, ofAll](Value k) { return strips->load(ofAll, k); };
     else if (plan.rhs != GemmPlan::Rhs::Panels)
       tile.rhs = [this, column = builder.add(columnOf(strip), offset)](Value k) {
         return loadDense(column, k);
@@ -584,15 +563,10 @@ private:
 
   /// Copies a block of k of a block of columns, if the kernel makes its strips.
   void copyColumns(Value kBegin, Value kEnd) {
-    blockBegin = kBegin;
-    if (!plan.copiesRhs)
-      return;
-    if (plan.isDequantized())
-      copyDequantized(kBegin, kEnd);
-    else if (plan.rhs == GemmPlan::Rhs::DenseTransposed)
-      copyTransposed(kBegin, kEnd);
-    else
-      copyDense(kBegin, kEnd);
+    if (strips && integers)
+      strips->dequantize(*integers, kBegin, kEnd);
+    else if (strips)
+      strips->copy(columnBlock, kBegin, kEnd);
   }
 
   /// Copies the item's rows of a block of k, if the kernel does, for all of its columns.
@@ -602,86 +576,6 @@ private:
           arguments[plan.lhsArgument], [&](Value k) { return lhsAt(firstRow, 0, k); },
           plan.m % plan.rowBlock == 0 ? Value() : builder.sub(builder.index(plan.m), firstRow),
           kBegin, kEnd);
-  }
-
-  /// Rows [kBegin, kEnd) of the item's columns, a piece of a row of rhs each.
-  void copyDense(Value kBegin, Value kEnd) {
-    Value rhs = arguments[plan.rhsArgument];
-    Value first = builder.mul(columnBlock, kItemColumns);
-    builder.loop(kBegin, kEnd, 1, [&](Value k) {
-      for (int64_t v = 0; v < kItemColumns / lanes; ++v) {
-        Value column = builder.add(first, v * lanes);
-        Value at = builder.add(builder.mul(k, plan.n), column);
-        Value mask;
-        if (plan.n % kItemColumns != 0)
-          mask = builder.maskBelow(builder.sub(builder.index(plan.n), column));
-        builder.store(builder.load(rhs, at, mask), copied, copiedAt(k, v));
-      }
-    });
-  }
-
-  /// The same of a transposed rhs, of which columns are rows: squares of them are turned.
-  void copyTransposed(Value kBegin, Value kEnd) {
-    Value rhs = arguments[plan.rhsArgument];
-    builder.loop(kBegin, kEnd, lanes, [&](Value k) {
-      // A last square may be narrower; what it holds beyond the last k is not read.
-      Value mask;
-      if (plan.k % lanes != 0)
-        mask = builder.maskBelow(builder.sub(builder.index(plan.k), k));
-      for (int64_t v = 0; v < kItemColumns / lanes; ++v) {
-        Value first = builder.add(builder.mul(columnBlock, kItemColumns), v * lanes);
-        SmallVector<Value> rows;
-        for (int64_t i = 0; i < lanes; ++i) {
-          // Columns of the product beyond the last repeat it.
-          Value row = builder.min(builder.add(first, i), builder.index(plan.n - 1));
-          Value at = builder.add(builder.mul(row, plan.k), k);
-          rows.push_back(builder.load(rhs, at, mask));
-        }
-        for (auto [i, column] : llvm::enumerate(builder.transpose(rows)))
-          builder.store(column, copied, copiedAt(builder.add(k, i), v));
-      }
-    });
-  }
-
-  /// The numbers that integers stand for, of every set of columns. Rows of a last word beyond kEnd
-  /// are not read.
-  void copyDequantized(Value kBegin, Value kEnd) {
-    Value rhs = arguments[plan.rhsArgument];
-    // Rows with the same scales: a block holds whole groups, or parts of them.
-    int64_t rows = plan.group < plan.k ? std::gcd(plan.group, plan.kBlock) : plan.kBlock;
-    int64_t count = rows % plan.together == 0 ? plan.together : 1;
-    for (auto [set, offset] : llvm::enumerate(epilogue.getProductOffsets()))
-      for (int64_t c = 0; c < kItemColumns / lanes; c += plan.tileVectors)
-        builder.loop(kBegin, kEnd, rows, [&](Value group) {
-          int64_t column = offset + c * lanes;
-          IntegerPanels::ColumnScales scales = integers->loadScales(column, group);
-          Value last = builder.min(builder.add(group, rows), kEnd);
-          builder.loop(group, last, count, [&](Value k) {
-            for (Value at : integers->placesOfWords(column, k))
-              builder.prefetch(rhs, at, plan.kBlock * integers->getRowBytes());
-            SmallVector<Value> vectors = integers->loadDequantized(column, k, count, scales);
-            for (auto [i, vector] : llvm::enumerate(vectors))
-              builder.store(vector, copied,
-                            copiedAt(builder.add(k, i / plan.tileVectors),
-                                     set * kItemColumns / lanes + c + i % plan.tileVectors));
-          });
-        });
-  }
-
-  /// Where the copied block has vector v of row k, counted from a strip, else from the first of all
-  /// sets' strips, which lie one behind another.
-  Value copiedAt(Value k, int64_t v, Value strip = {}) {
-    strip = builder.add(strip ? strip : builder.index(0), v / plan.tileVectors);
-    Value at = builder.add(builder.mul(builder.sub(k, blockBegin), getTileColumns()),
-                           builder.mul(strip, plan.kBlock * getTileColumns()));
-    return builder.add(at, v % plan.tileVectors * lanes);
-  }
-
-  SmallVector<Value> loadCopied(Value strip, Value k) {
-    SmallVector<Value> vectors;
-    for (int64_t v = 0; v < plan.tileVectors; ++v)
-      vectors.push_back(builder.load(copied, copiedAt(k, v, strip)));
-    return vectors;
   }
 
   /// rhs without a layout, from a column of the work item on: correct for any matmul, but a
@@ -769,10 +663,9 @@ private:
   std::optional<FixedPointRows> fixedPointRows;
   std::optional<LiftedRows> liftedRows;
   std::optional<TransposedRows> transposedRows;
+  std::optional<CopiedStrips> strips;
   std::optional<MatrixTiles> matrixTiles;
   bool keepsRows = false; // what is kept of rows is made once for all items
-  Value copied;           // a block of the columns
-  Value blockBegin;       // its first k
   Value firstColumnBlock, lastColumnBlock, columnBlock, firstRow, lastRow;
   Value scratchBegin; // where the scratch has the first row of columnBlock
 };

@@ -54,12 +54,13 @@ struct GemmPlan {
   llvm::SmallVector<Round, 1> rounds = {Round()};
 
   int64_t getMostBlocks() const { return rounds.front().blocks; }
+  int64_t getTiles() const { return rowBlock / tileRows; } ///< of rows, of a work item
   int64_t getColumnItems() const {
     const Round &last = rounds.back();
     return last.item + llvm::divideCeil(columnBlocks - last.block, last.blocks);
   }
 
-  int64_t rowBlock = 0; // rows of a work item
+  int64_t rowBlock = 0; // rows of a work item, whole tiles
   int64_t rowBlocks = 0;
   int64_t kBlock = 0;
   int64_t tileRows = 0;

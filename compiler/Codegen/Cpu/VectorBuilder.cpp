@@ -253,9 +253,11 @@ void VectorBuilder::prefetchLine(Value memory, Value offset, bool isWrite) {
                              /*isDataCache=*/true);
 }
 
-void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead) {
+void VectorBuilder::prefetch(Value memory, Value offset, int64_t ahead, bool toL2) {
   int64_t last = cast<MemRefType>(memory.getType()).getNumElements() - 1;
-  prefetchLine(memory, min(add(offset, ahead), index(last)));
+  memref::PrefetchOp::create(*this, memory, min(add(offset, ahead), index(last)),
+                             /*isWrite=*/false, /*localityHint=*/toL2 ? 2 : 3,
+                             /*isDataCache=*/true);
 }
 
 Value VectorBuilder::scratch(int64_t elements, Type element) {

@@ -106,8 +106,9 @@ public:
   void storeScalar(mlir::Value scalar, mlir::Value memory, mlir::Value offset);
   /// Prefetches the line at `offset`, which may lie behind the memory, to read it or to write it.
   void prefetchLine(mlir::Value memory, mlir::Value offset, bool isWrite = false);
-  /// Prefetches the line `ahead` elements further on, or the memory's last one, to read it.
-  void prefetch(mlir::Value memory, mlir::Value offset, int64_t ahead);
+  /// Prefetches the line `ahead` elements further on, or the memory's last one, to read it; into
+  /// the L1 cache, or no nearer than the L2 cache.
+  void prefetch(mlir::Value memory, mlir::Value offset, int64_t ahead, bool toL2 = false);
   /// Asks for what a stream of 16-bit numbers reaches kBytesAhead behind `offset`, where the
   /// processor does not see it itself: for each line once, of vectors that begin at `element` of a
   /// line's. In f32 it gains nothing.
