@@ -20,8 +20,9 @@ constexpr int64_t kStripsBytes = 40 * 1024;
 constexpr int64_t kLhsScratchBytes = 40 * 1024, kFewRowsBytes = 88 * 1024;
 /// Rows of a block at the least, of those that are as tall as the scratch.
 constexpr int64_t kFewestRows = 96;
-/// And at the most, of those that read panels: more rows do not make up for a larger scratch.
-constexpr int64_t kPanelRows = 176;
+/// And at the most, of those that read panels: more rows do not make up for a larger scratch. A
+/// matrix unit waits for panels, which more rows read less often.
+constexpr int64_t kPanelRows = 176, kMatrixTileRows = 256;
 /// Bytes of the scratch of a work item of several blocks of columns, and how many items each core
 /// has at the least then.
 constexpr int64_t kScratchBytes = 80 * 1024, kItemsOfCore = 2;
@@ -323,7 +324,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
     mostRows = std::clamp<int64_t>(plan.m * plan.columnBlocks / (4 * target.getCores()),
                                    kFewestRows, mostRows);
   if (!plan.copiesRhs)
-    mostRows = std::min(mostRows, kPanelRows);
+    mostRows = std::min(mostRows, plan.usesTiles ? kMatrixTileRows : kPanelRows);
   int64_t rows =
       std::min(mostRows, std::max<int64_t>(plan.tileRows,
                                            target.getL2Bytes() / (plan.kBlock * elementBytes)));

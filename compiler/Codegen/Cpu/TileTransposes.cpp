@@ -19,6 +19,10 @@ using namespace mlir;
 using namespace sinter;
 
 namespace {
+/// How many squares further on lines are prefetched (a GELU of 1024 x 3072, turned, took 1.4 times
+/// as long without, on Emerald Rapids).
+constexpr int64_t kSquaresAhead = 2;
+
 /// The loop over a kernel's work items, rows of the result, with one loop over their columns inside
 /// that loads columns of a matrix: neighbours of what it loads belong to other items.
 class TransposingLoop {
@@ -167,6 +171,13 @@ private:
       Value index = computeAt(builder, load.getIndices()[0], ofItem, builder.add(firstColumn, i));
       Value row =
           vector::LoadOp::create(builder, builder.vectorOf(element), load.getMemRef(), index);
+      // Its lines are too far apart for the processor to see a stream. Of narrow elements a line
+      // serves several squares, which then gain nothing.
+      if (!isNarrow)
+        builder.prefetch(load.getMemRef(),
+                         computeAt(builder, load.getIndices()[0], ofItem,
+                                   builder.add(firstColumn, i + kSquaresAhead * edge)),
+                         /*ahead=*/0, /*toL2=*/true);
       if (isNarrow) {
         row = arith::BitcastOp::create(builder, builder.vectorOf(bits), row);
         row = arith::ExtUIOp::create(builder, builder.vectorOf(builder.getI32Type()), row);

@@ -20,6 +20,7 @@ module @kernels {
 // CHECK:   scf.for %[[COLUMN:.*]] = %c0{{.*}} to %c8{{.*}} step %c8
 // CHECK:     %[[AT:.*]] = affine.apply #{{.*}}(%[[ITEM]], %[[COLUMN]])
 // CHECK:     vector.load %[[X]][%[[AT]]] : memref<320xbf16>, vector<8xbf16>
+// CHECK-NOT: memref.prefetch
 // CHECK:     arith.extui {{.*}} : vector<8xi16> to vector<8xi32>
 // CHECK:     vector.shuffle
 // CHECK:     arith.trunci {{.*}} : vector<8xi32> to vector<8xi16>
@@ -50,10 +51,13 @@ func.func @turned(%x: memref<320xbf16>, %y: memref<320xbf16>, %begin: index, %en
   return
 }
 
-// Rows of 16 of several matrices: squares hold rows of one.
+// Rows of 16 of several matrices: squares hold rows of one. Each line of f32 is prefetched two
+// squares, 16 columns, before.
 // REMARK: matrices{{.*}}columns are turned in squares of 8
 // CHECK-LABEL: func.func @matrices
 // CHECK: vector.load %arg0
+// CHECK: arith.addi %{{.*}}, %c16
+// CHECK: memref.prefetch %arg0[%{{.*}}], read, locality<2>, data : memref<640xf32>
 func.func @matrices(%x: memref<640xf32>, %y: memref<640xf32>, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
