@@ -86,19 +86,23 @@ static Expected<void> finish(Planned &planned, const CompileRequest &request,
   return {};
 }
 
+/// Whether a pass of Codegen says how many work items kernels have.
+static bool setsGrids(const PassStep &step) {
+  return step.argument == "sinter-lower-kernels" || step.argument == "sinter-tile-transposes" ||
+         step.argument == "sinter-lower-cuda-kernels";
+}
+
 /// The passes up to and with a phase, recomputing `release` bytes. No plan depends on the code of
-/// kernels: without `code`, Codegen ends with the pass that lowers them, which says how many work
-/// items they have.
+/// kernels: without `code`, Codegen ends with the last pass that says how many work items they
+/// have.
 static Expected<std::vector<PassStep>> listPasses(const Compilation &compilation, Phase last,
                                                   int64_t release, bool code) {
   SINTER_TRY(std::vector<PassStep> steps, compilation.listPasses(last, release));
-  bool isLowered = false;
-  if (!code)
-    std::erase_if(steps, [&](const PassStep &step) {
-      bool drops = step.phase == Phase::Codegen && isLowered;
-      isLowered |= step.phase == Phase::Codegen && step.argument.starts_with("sinter-lower-");
-      return drops;
-    });
+  if (code)
+    return steps;
+  auto firstDropped = std::find_if(steps.rbegin(), steps.rend(), setsGrids).base();
+  auto isCodegen = [](const PassStep &step) { return step.phase == Phase::Codegen; };
+  steps.erase(std::remove_if(firstDropped, steps.end(), isCodegen), steps.end());
   return steps;
 }
 
@@ -119,8 +123,10 @@ static Expected<Planned> runPhases(const CompileRequest &request, Phase last, in
     auto start = std::chrono::steady_clock::now();
     SINTER_CHECK(compilation->run(step));
     // Of kernels whose passes are to explain themselves, none is left out.
-    if (makesCode && !request.explains && step.argument == "sinter-lower-kernels")
-      compilation->takeKnownKernels(ArrayRef(steps).drop_front(i + 1));
+    ArrayRef<PassStep> left = ArrayRef(steps).drop_front(i + 1);
+    if (makesCode && !isGpu && !request.explains && setsGrids(step) &&
+        llvm::none_of(left, setsGrids))
+      compilation->takeKnownKernels(left);
     if (makesCode && isGpu && step.phase == Phase::Codegen &&
         steps[i + 1].phase != Phase::Codegen) {
       SINTER_TRY(planned.cudaCode, compilation->beginCudaCode(compilation->getModule()));

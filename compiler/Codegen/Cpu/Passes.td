@@ -52,16 +52,19 @@ def TileTransposesPass : Pass<"sinter-tile-transposes", "mlir::ModuleOp"> {
   let summary = "columns are loaded as rows of squares";
   let description = [{
     After it: where a rows kernel stores rows of what it loads columns of, it works on squares, as
-    many items as a vector has elements and as many columns. Rows of a square are loaded, turned in
-    registers and kept on the stack, so that the loop over an item's columns has them side by side.
+    many rows as a vector has elements and as many columns. Rows of a square are loaded, turned in
+    registers and kept on the stack, so that the loop over a row's columns has them side by side.
     Column by column, every line would be fetched once for each of its elements, since columns of a
-    matrix whose rows are a power of two apart share a few places of the caches. Squares begin at
-    multiples of their edge, so that where items are rows of several matrices none has rows of two.
-    What is left of the columns and of the items stays as it was.
+    matrix whose rows are a power of two apart share a few places of the caches. A work item
+    becomes as many rows, of which `sinter.grid` then counts the items: threads that claim some of
+    them get whole squares, and where items were rows of several matrices no square has rows of two.
+    What is left of the columns and of the last rows stays as it was.
 
     ```mlir
     // sinter-opt --sinter-assign-target=target=cpu:x86-64-v3 --sinter-tile-transposes
     module {
+    func.func private @k(tensor<16x32xf32>) -> tensor<32x16xf32>
+        attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
     module @kernels {
       func.func @k(%x: memref<512xf32>, %y: memref<512xf32>, %begin: index, %end: index) {
         %c0 = arith.constant 0 : index
@@ -80,11 +83,12 @@ def TileTransposesPass : Pass<"sinter-tile-transposes", "mlir::ModuleOp"> {
     }
     }
     // =>
-    scf.for %item = %begin to %whole step %single {
+    func.func private @k(tensor<16x32xf32>) -> tensor<32x16xf32>
+        attributes {sinter.grid = 4 : i64, sinter.kernel = "rows"}
     ...
-    scf.for %item = %whole to %rest step %eight {
+    scf.for %item = %first to %last step %eight {
       ...
-      scf.for %i = %first to %last step %eights {
+      scf.for %i = %left to %right step %eights {
         %0 = affine.apply affine_map<(d0, d1) -> (d1 * 32 + d0)>(%item, %i)
         %1 = vector.load %x[%0] : memref<512xf32>, vector<8xf32>
         ...
@@ -101,8 +105,6 @@ def TileTransposesPass : Pass<"sinter-tile-transposes", "mlir::ModuleOp"> {
         }
       }
     }
-    scf.for %item = %rest to %end step %c1 {
-    ...
     ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect",

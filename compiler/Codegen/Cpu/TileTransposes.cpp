@@ -27,11 +27,13 @@ constexpr int64_t kSquaresAhead = 2;
 /// that loads columns of a matrix: neighbours of what it loads belong to other items.
 class TransposingLoop {
 public:
-  TransposingLoop(scf::ForOp items, const TargetAttr &target)
-      : items(items), row(items.getInductionVar()), edge(target.getVectorBits() / 32) {}
+  TransposingLoop(scf::ForOp items, int64_t edge)
+      : items(items), row(items.getInductionVar()), edge(edge) {}
 
-  /// Whether it is one.
-  bool match() {
+  /// Whether it is one, over items [begin, end).
+  bool match(Value begin, Value end) {
+    if (items.getLowerBound() != begin || items.getUpperBound() != end)
+      return false;
     for (Operation &op : items.getBody()->without_terminator())
       if (auto loop = dyn_cast<scf::ForOp>(op); loop && !columns)
         columns = loop;
@@ -65,20 +67,17 @@ public:
     });
   }
 
-  /// Cuts it into squares, and what is left of the columns and, at both ends, of the items.
-  void tile(VectorBuilder &builder) {
+  /// Cuts it into squares, and what is left of the columns and of the last items. @param grid how
+  /// many items there are; the first one of the loop is a multiple of the edge.
+  void tile(VectorBuilder &builder, int64_t grid) {
     builder.setInsertionPoint(items);
     builder.setLoc(items.getLoc());
     SmallVector<Value> squares;
     for (memref::LoadOp load : loads)
       squares.push_back(builder.scratch(edge * edge, load.getType()));
-    Value begin = items.getLowerBound(), end = items.getUpperBound();
-    // Squares begin at multiples of their edge, so that none has rows of two matrices.
-    Value first = builder.mul(builder.div(builder.add(begin, edge - 1), edge), edge);
-    first = builder.min(first, end);
-    Value last = builder.max(builder.sub(end, builder.rem(end, edge)), first);
-    auto before = cast<scf::ForOp>(builder.clone(*items));
-    before.setUpperBound(first);
+    Value first = items.getLowerBound(), last = items.getUpperBound();
+    if (grid % edge != 0)
+      last = builder.sub(last, builder.rem(last, edge));
     int64_t whole = lower + (upper - lower) / edge * edge;
     builder.loop(first, last, edge, [&](Value firstItem) {
       builder.loop(builder.index(lower), builder.index(whole), edge, [&](Value firstColumn) {
@@ -102,10 +101,11 @@ public:
                      [&](Value column) { emitElement(builder, known, column); });
       });
     });
-    items.setLowerBound(last);
+    if (grid % edge != 0)
+      items.setLowerBound(last);
+    else
+      items.erase();
   }
-
-  int64_t getEdge() const { return edge; }
 
 private:
   /// Finds what counts the rows: the items, or, where these are those of several matrices, the rest
@@ -222,19 +222,39 @@ struct TileTransposesPass : sinter::impl::TileTransposesPassBase<TileTransposesP
     if (!target)
       return markAllAnalysesPreserved();
     auto options = remark::RemarkOpts::name("TileTransposes").category("sinter-codegen");
+    int64_t edge = target.getVectorBits() / 32;
     for (auto kernel : kernels.getOps<func::FuncOp>()) {
-      if (kernel.isExternal())
+      auto declared = getOperation().lookupSymbol<func::FuncOp>(kernel.getName());
+      auto grid = declared ? declared->getAttrOfType<IntegerAttr>(kGridAttribute) : IntegerAttr();
+      if (kernel.isExternal() || !grid)
         continue;
-      for (auto loop : llvm::make_early_inc_range(kernel.getOps<scf::ForOp>())) {
-        TransposingLoop transposing(loop, target);
-        if (!transposing.match())
-          continue;
-        VectorBuilder builder(kernel, target);
-        transposing.tile(builder);
-        remark::passed(loop.getLoc(), options.function(kernel.getName()))
-            << "columns are turned in squares of " + std::to_string(transposing.getEdge());
-      }
+      auto [begin, end] =
+          std::pair(*std::prev(kernel.args_end(), 2), *std::prev(kernel.args_end()));
+      SmallVector<TransposingLoop> matches;
+      for (auto loop : kernel.getOps<scf::ForOp>())
+        if (TransposingLoop transposing(loop, edge); transposing.match(begin, end)) {
+          matches.push_back(transposing);
+          remark::passed(loop.getLoc(), options.function(kernel.getName()))
+              << "columns are turned in squares of " + std::to_string(edge);
+        }
+      if (matches.empty())
+        continue;
+      VectorBuilder builder(kernel, target);
+      builder.setInsertionPointToStart(&kernel.front());
+      joinItems(builder, begin, end, grid.getInt());
+      declared->setAttr(kGridAttribute,
+                        builder.getI64IntegerAttr(llvm::divideCeil(grid.getInt(), edge)));
+      for (TransposingLoop &transposing : matches)
+        transposing.tile(builder, grid.getInt());
     }
+  }
+
+  /// Makes items of the kernel what an edge of them was, so that whoever runs it has whole squares.
+  static void joinItems(VectorBuilder &builder, Value begin, Value end, int64_t grid) {
+    int64_t edge = builder.getLanes();
+    Value first = builder.mul(begin, edge), behind = builder.mul(end, edge);
+    begin.replaceAllUsesExcept(first, first.getDefiningOp());
+    end.replaceAllUsesExcept(builder.min(behind, builder.index(grid)), behind.getDefiningOp());
   }
 };
 } // namespace

@@ -2,6 +2,17 @@
 // RUN: FileCheck %s --check-prefix=REMARK --allow-empty < %t.remarks
 
 module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
+// Items stay as many as they were.
+// CHECK-COUNT-8: sinter.grid = 32 : i64
+func.func private @rows(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+func.func private @few_columns(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+func.func private @apart(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+func.func private @in_place(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+func.func private @scattered(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+func.func private @stores_items(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+func.func private @odd_matrices(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+func.func private @sums(tensor<320xf32>) -> tensor<320xf32> attributes {sinter.grid = 32 : i64, sinter.kernel = "rows"}
+
 module @kernels {
 // REMARK-NOT: squares
 

@@ -2,21 +2,25 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 module attributes {sinter.target = #sinter.target<kind = "cpu", chip = "x86-64-v3", features = "+avx2,+fma", vector_bits = 256, registers = 16, cores = 2, gflops_f32 = 192, gflops_bf16 = 192, memory_gbs = 30, launch_ns = 1000, l1_bytes = 32768, l2_bytes = 1048576, l3_bytes = 16777216>} {
+// What was eight items is one; the last is of four.
+// CHECK: func.func private @turned(tensor<320xbf16>) -> tensor<280xbf16> attributes {sinter.grid = 4 : i64
+// CHECK: func.func private @matrices(tensor<640xf32>) -> tensor<640xf32> attributes {sinter.grid = 8 : i64
+func.func private @turned(tensor<320xbf16>) -> tensor<280xbf16> attributes {sinter.grid = 28 : i64, sinter.kernel = "rows"}
+func.func private @matrices(tensor<640xf32>) -> tensor<640xf32> attributes {sinter.grid = 64 : i64, sinter.kernel = "rows"}
+
 module @kernels {
 
-// Items in eights, at multiples of eight, columns in eights and two that are left; the other items
-// before and behind.
+// Columns in eights and two that are left; the items that are no whole eight behind.
 // REMARK: turned{{.*}}columns are turned in squares of 8
 // CHECK-LABEL: func.func @turned
-// CHECK-SAME: %[[X:.*]]: memref<320xbf16>, %[[Y:.*]]: memref<320xbf16>, %[[BEGIN:.*]]: index, %[[END:.*]]: index
+// CHECK-SAME: %[[X:.*]]: memref<320xbf16>, %[[Y:.*]]: memref<320xbf16>, %[[FIRSTITEM:.*]]: index, %[[ENDITEM:.*]]: index
+// CHECK: %[[BEGIN:.*]] = arith.muli %[[FIRSTITEM]], %c8
+// CHECK: %[[ENDOFALL:.*]] = arith.muli %[[ENDITEM]], %c8
+// CHECK: %[[END:.*]] = arith.minsi %[[ENDOFALL]], %c28
 // CHECK: %[[SQUARE:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xbf16>
-// CHECK: %[[UP:.*]] = arith.addi %[[BEGIN]], %c7
-// CHECK: %[[FIRST:.*]] = arith.minsi %{{.*}}, %[[END]]
 // CHECK: %[[REST:.*]] = arith.remui %[[END]], %c8
-// CHECK: %[[DOWN:.*]] = arith.subi %[[END]], %[[REST]]
-// CHECK: %[[LAST:.*]] = arith.maxsi %[[DOWN]], %[[FIRST]]
-// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[FIRST]] step %c1
-// CHECK: scf.for %[[ITEM:.*]] = %[[FIRST]] to %[[LAST]] step %c8
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %[[REST]]
+// CHECK: scf.for %[[ITEM:.*]] = %[[BEGIN]] to %[[LAST]] step %c8
 // CHECK:   scf.for %[[COLUMN:.*]] = %c0{{.*}} to %c8{{.*}} step %c8
 // CHECK:     %[[AT:.*]] = affine.apply #{{.*}}(%[[ITEM]], %[[COLUMN]])
 // CHECK:     vector.load %[[X]][%[[AT]]] : memref<320xbf16>, vector<8xbf16>
@@ -51,13 +55,15 @@ func.func @turned(%x: memref<320xbf16>, %y: memref<320xbf16>, %begin: index, %en
   return
 }
 
-// Rows of 16 of several matrices: squares hold rows of one. Each line of f32 is prefetched two
+// Rows of 16 of several matrices: squares hold rows of one, and of 64 items none is left. Each line of f32 is prefetched two
 // squares, 16 columns, before.
 // REMARK: matrices{{.*}}columns are turned in squares of 8
 // CHECK-LABEL: func.func @matrices
 // CHECK: vector.load %arg0
 // CHECK: arith.addi %{{.*}}, %c16
 // CHECK: memref.prefetch %arg0[%{{.*}}], read, locality<2>, data : memref<640xf32>
+// CHECK-NOT: step %c1{{$}}
+// CHECK: return
 func.func @matrices(%x: memref<640xf32>, %y: memref<640xf32>, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
