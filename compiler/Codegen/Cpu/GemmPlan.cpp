@@ -264,6 +264,12 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   int64_t rowBytes = kItemColumns * elementBytes * sets;
   int64_t blocks =
       plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 2);
+  // The rows that a matrix unit takes are as much as several blocks of columns: it keeps both.
+  if (plan.usesTiles && plan.m > plan.tileRows)
+    blocks = std::max<int64_t>(
+        blocks,
+        llvm::divideCeil(plan.k * (rowBytes + std::min(plan.m, kMatrixTileRows) * elementBytes),
+                         target.getL2Bytes()));
   bool strips = plan.tileVectors < itemVectors;
   plan.copiesRhs = plan.m > plan.tileRows &&
                    (plan.rhs == GemmPlan::Rhs::Panels ? plan.isDequantized() : sets == 1);

@@ -82,10 +82,15 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
   const Place &sums = product.sums;
   int64_t ofLhs = elementBytes * lhs.stride, ofRhs = elementBytes * rhs.stride,
           ofSums = 4 * sums.stride;
-  Value operands[] = {
-      address(lhs),  address(rhs),
-      address(sums), arith::IndexCastOp::create(builder, builder.getI64Type(), steps).getResult(),
-      configured,    address(rest)};
+  Shape shape{product.rows, width};
+  bool isWhole = shape == whole;
+  int64_t nextLines = isWhole ? product.nextLines : 0;
+  Value operands[] = {address(lhs),
+                      address(rhs),
+                      address(sums),
+                      arith::IndexCastOp::create(builder, builder.getI64Type(), steps).getResult(),
+                      nextLines != 0 ? address(product.next) : configured,
+                      address(rest)};
   const char *multiply = element.isBF16() ? "tdpbf16ps" : "tdpbssd";
   auto forSums = [&](llvm::function_ref<std::string(int64_t tile, int64_t bytes)> line) {
     std::string lines;
@@ -93,8 +98,7 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
       lines += line(tile, tile / 2 * kEdge * ofSums + tile % 2 * kRowBytes);
     return lines;
   };
-  Shape shape{product.rows, width};
-  if (!(shape == whole))
+  if (!isWhole)
     assemble(storeShape(shape, /*isWhole=*/false), "ldtilecfg ($0)", "r,~{memory}");
   std::string text = llvm::formatv("movq $0, %rax\n"
                                    "movq $1, %rcx\n"
@@ -102,6 +106,7 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
                                    "movq $${0}, %rsi\n"
                                    "movq $${1}, %rdi\n"
                                    "movq $${2}, %r8\n"
+                                   "movq $4, %r10\n"
                                    "movq $5, %r9\n",
                                    ofLhs, ofRhs, ofSums);
   text += forSums([&](int64_t tile, int64_t bytes) -> std::string {
@@ -113,6 +118,8 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
   for (int64_t line = 0; product.asksAhead && line < width * elementBytes * ofRhs / 4;
        line += kLineBytes)
     text += llvm::formatv("prefetcht0 {0}(%rcx)\n", kBytesAhead + line);
+  for (int64_t line = 0; line < nextLines; ++line)
+    text += llvm::formatv("prefetcht1 {0}(%r10)\n", line * kLineBytes);
   text += llvm::formatv("tileloadd (%rax,%rsi,1), %tmm4\n"
                         "tileloadd (%rcx,%rdi,1), %tmm6\n"
                         "{0} %tmm6, %tmm4, %tmm0\n"
@@ -124,19 +131,21 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
                           "{0} %tmm6, %tmm5, %tmm2\n"
                           "{0} %tmm7, %tmm5, %tmm3\n",
                           multiply, kEdge * ofLhs);
-  text += llvm::formatv("addq $${0}, %rax\n"
-                        "addq $${1}, %rcx\n"
-                        "addq $${1}, %r9\n"
-                        "decq %rdx\n"
-                        "jnz 1b\n",
-                        width * elementBytes, width * elementBytes / 4 * ofRhs);
+  text +=
+      llvm::formatv("addq $${0}, %rax\n"
+                    "addq $${1}, %rcx\n"
+                    "addq $${1}, %r9\n"
+                    "addq $${2}, %r10\n"
+                    "decq %rdx\n"
+                    "jnz 1b\n",
+                    width * elementBytes, width * elementBytes / 4 * ofRhs, nextLines * kLineBytes);
   text += forSums([&](int64_t tile, int64_t bytes) -> std::string {
     return llvm::formatv("tilestored %tmm{0}, {1}($2,%r8,1)\n", tile, bytes);
   });
-  if (!(shape == whole))
+  if (!isWhole)
     text += "ldtilecfg ($4)";
   assemble(operands, text,
-           "r,r,r,r,r,r,~{rax},~{rcx},~{rdx},~{rsi},~{rdi},~{r8},~{r9},~{memory},~{flags}");
+           "r,r,r,r,r,r,~{rax},~{rcx},~{rdx},~{rsi},~{rdi},~{r8},~{r9},~{r10},~{memory},~{flags}");
 }
 
 MatrixTiles::Place MatrixTiles::padLast(const Product &product, Value k, int64_t width) {

@@ -56,6 +56,9 @@ public:
     Place sums;
     /// Whether rhs comes from memory for these rows: its lines are asked for ahead then.
     bool asksAhead = false;
+    /// What of the next rhs these rows prefetch, some lines a step: a whole tile alone does.
+    Place next;
+    int64_t nextLines = 0;
   };
 
   /// Configures the unit: once a kernel, which releases it at its end. @param rows of most products

@@ -40,6 +40,20 @@ func.func @one_tile(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16, #pairs>) -> te
   return %0 : tensor<8x64xf32>
 }
 
+// Four tiles of rows share out the next panel, 64 lines: two steps of eight lines each.
+func.func @four_tiles(%x: tensor<128x64xbf16>, %w: tensor<64x64xbf16, #pairs>) -> tensor<128x64xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<128x64xbf16>, tensor<64x64xbf16, #pairs>) -> tensor<128x64xf32>
+  return %0 : tensor<128x64xf32>
+}
+
+// What tiles of 256 rows and 64 columns read of 16384 of k is 10 MiB, five L2 caches.
+func.func @deep(%x: tensor<256x16384xbf16>, %w: tensor<16384x64xbf16, #pairs>) -> tensor<256x64xf32>
+    attributes {sinter.kernel = "gemm"} {
+  %0 = sinter.matmul %x, %w : (tensor<256x16384xbf16>, tensor<16384x64xbf16, #pairs>) -> tensor<256x64xf32>
+  return %0 : tensor<256x64xf32>
+}
+
 // CHECK: module @kernels
 
 // Rows of 64 bytes but for the step of 12, rows of 24; the rows of a step's pairs 16, then 6. The
@@ -72,4 +86,12 @@ func.func @one_tile(%x: tensor<8x64xbf16>, %w: tensor<64x64xbf16, #pairs>) -> te
 
 // CHECK-LABEL: func.func @one_tile
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "movq{{.*}}1:\0Aprefetcht0 4096(%rcx)\0Aprefetcht0 4160(%rcx)\0A{{.*}}prefetcht0 6080(%rcx)\0Atileloadd (%rax,%rsi,1), %tmm4
+
+// CHECK-LABEL: func.func @four_tiles
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "movq{{.*}}movq $4, %r10{{.*}}1:\0Aprefetcht1 0(%r10)\0A{{.*}}prefetcht1 448(%r10)\0Atileloadd{{.*}}addq $$512, %r10
+
+// CHECK-LABEL: func.func @deep
+// CHECK: scf.for %{{.*}} = %c3296{{.*}} to %c13184{{.*}} step %c3296
+// CHECK-NOT: prefetcht1
+// CHECK: return
 }

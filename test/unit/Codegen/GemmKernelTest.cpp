@@ -247,6 +247,13 @@ INSTANTIATE_TEST_SUITE_P(Gemm, GemmShapes,
                                          Shape{8, 20, 70}, Shape{13, 96, 130}, Shape{64, 172, 80},
                                          Shape{100, 3000, 72}, Shape{300, 24, 65}));
 
+/// So many rows of so many k that a matrix unit takes them in blocks of k.
+TEST(Gemm, BlocksOfKOfBf16) {
+  for (sinter::TargetAttr target : getHostTargets())
+    for (int64_t width : widthsFor(target))
+      expectSameAsReference(product(270, 3400, 40, "bf16", width), toleranceOfBf16(target), target);
+}
+
 class ScaledShapes : public testing::TestWithParam<Shape> {};
 
 // One scale a column, or one for each group of it. Of 3072 numbers f32 rounds 1e-6 of the sum away.
@@ -483,7 +490,7 @@ INSTANTIATE_TEST_SUITE_P(Gemm, ByteShapes,
                          testing::Values(Shape{1, 64, 64}, Shape{1, 1, 1}, Shape{1, 770, 100},
                                          Shape{2, 67, 65}, Shape{5, 32, 33}, Shape{8, 130, 192},
                                          Shape{13, 96, 130}, Shape{15, 5003, 33},
-                                         Shape{300, 70, 65}));
+                                         Shape{300, 70, 65}, Shape{270, 6700, 33}));
 
 TEST(GemmKernel, RefusesBytesInPanelsOfOtherInstructions) {
   expectError(byteProduct(1, 64, 64, 32, 2), "with interleave 4 and depth 4, got",
