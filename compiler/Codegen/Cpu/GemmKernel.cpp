@@ -334,7 +334,7 @@ private:
     if (plan.m > plan.tileRows) {
       if (set == 0 && getConstantIntValue(kEnd) == plan.k)
         prefetchEpilogue(rows, row, strip);
-      if (plan.hasShortPanels)
+      if (plan.hasShortPanels && !prefetchesPanels())
         prefetchNextPanels(row, strip);
       if (plan.hasShortPanels && set == 0 && plan.lhsStrideK == 1)
         prefetchRows(rows, row, strip);
@@ -372,6 +372,11 @@ private:
       builder.store(sums[i], scratch, at(i / tile.vectors, i % tile.vectors));
   }
 
+  /// Whether products on the matrix unit prefetch the next panel. Few tiles would wait for it.
+  bool prefetchesPanels() const {
+    return plan.usesTiles && plan.getTiles() >= kPrefetchingTiles && plan.kBlock >= plan.k;
+  }
+
   /// The same on the matrix unit, of a panel that begins at a column of the work item.
   void multiplyTiles(int64_t rows, Value row, MatrixTiles::Place sums, int64_t column, Value kBegin,
                      Value kEnd, bool first) {
@@ -390,9 +395,8 @@ private:
                                together * plan.panelWidth};
       return place.withColumns(builder, together * MatrixTiles::kEdge);
     };
-    // The panel behind this one is the next that this thread gets, or one of the next item. Few
-    // tiles would wait for what they prefetch.
-    if (plan.getTiles() >= kPrefetchingTiles && plan.kBlock >= plan.k) {
+    // The panel behind this one is the next that this thread gets, or one of the next item.
+    if (prefetchesPanels()) {
       int64_t ofLine = kLineBytes / (plan.bytesOfWord ? 1 : 2);
       int64_t steps = llvm::divideCeil(plan.k, ofLine); // a step takes a line of each row
       product.nextLines = llvm::divideCeil(plan.panelElements, ofLine * steps * plan.getTiles());
