@@ -37,8 +37,8 @@
 // Where a processor has a unit for products of matrices, four rows and more of bf16, or of bytes
 // with one sum of all k, are multiplied there (MatrixTiles.h), in tiles of up to 32 rows and
 // columns whose sums go to the same scratch. Those of many rows prefetch the next panel, a few
-// lines a step: the unit is so fast that it waits for panels (2 to 6 % where they come from memory,
-// on Emerald Rapids).
+// lines a step: the unit is so fast that it waits for panels (up to 7 % where they come from
+// memory, on Emerald Rapids).
 //
 // One row (decode) makes a tile of one row: panels stream from memory exactly once. Lines of bf16
 // are asked for ahead where the processor does not see the streams itself (seesStreams); in f32
@@ -88,7 +88,8 @@ using namespace sinter;
 
 namespace {
 
-/// Tiles of rows, of a matrix unit, that share out the next panel: so many at the least.
+/// Tiles of rows, of a matrix unit, that share out the lines of the next panel: so many at the
+/// least. Of two, each of which prefetches 16 lines a step, some products were 7 % slower.
 constexpr int64_t kPrefetchingTiles = 4;
 
 class GemmEmitter {

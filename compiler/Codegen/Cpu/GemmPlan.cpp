@@ -264,7 +264,7 @@ void sinter::cutGemm(GemmPlan &plan, TargetAttr target, int64_t columns, int64_t
   int64_t rowBytes = kItemColumns * elementBytes * sets;
   int64_t blocks =
       plan.m <= plan.tileRows ? 1 : llvm::divideCeil(plan.k * rowBytes, target.getL2Bytes() / 2);
-  // The rows that a matrix unit takes are as much as several blocks of columns: it keeps both.
+  // A block of rows is larger than one of columns for a matrix unit: the L2 cache holds both.
   if (plan.usesTiles && plan.m > plan.tileRows)
     blocks = std::max<int64_t>(
         blocks,

@@ -85,6 +85,7 @@ void MatrixTiles::run(const Product &product, const Place &lhs, Value k, Value s
   Shape shape{product.rows, width};
   bool isWhole = shape == whole;
   int64_t nextLines = isWhole ? product.nextLines : 0;
+  // Registers are few: only whole tiles prefetch, and only others need the configuration.
   Value operands[] = {address(lhs),
                       address(rhs),
                       address(sums),

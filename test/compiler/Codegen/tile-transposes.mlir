@@ -55,8 +55,8 @@ func.func @turned(%x: memref<320xbf16>, %y: memref<320xbf16>, %begin: index, %en
   return
 }
 
-// Rows of 16 of several matrices: squares hold rows of one, and of 64 items none is left. Each line of f32 is prefetched two
-// squares, 16 columns, before.
+// Rows of 16 of several matrices: squares hold rows of one, and of 64 items none is left. Each line
+// of f32 is prefetched two squares, 16 columns, before.
 // REMARK: matrices{{.*}}columns are turned in squares of 8
 // CHECK-LABEL: func.func @matrices
 // CHECK: vector.load %arg0
